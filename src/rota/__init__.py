@@ -1,0 +1,3 @@
+"""Rota: the duty roster for AI agents."""
+
+__version__ = "0.1.0"

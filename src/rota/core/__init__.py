@@ -1,0 +1,1 @@
+"""The pure core: values and functions that decide. No clock, no I/O, no randomness, no asyncio."""

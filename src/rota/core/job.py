@@ -1,0 +1,115 @@
+"""Jobs: the part of a definition that decides time, and the state that moves."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+import msgspec
+
+from rota.core.backoff import Backoff, NoBackoff, check_backoff
+from rota.core.chain import After, check_after
+from rota.core.decision import Decision
+from rota.core.hint import AnyHint
+from rota.core.quiet import Quiet, QuietPolicy, check_quiet
+from rota.core.schedule import MAX_JITTER, Schedule, check_schedule
+from rota.core.zone import zone_named
+from rota.errors import ScheduleError
+
+
+class JobStatus(StrEnum):
+    IDLE = "idle"
+    RUNNING = "running"
+    DISABLED = "disabled"
+    PAUSED = "paused"
+    PROPOSED = "proposed"
+    ENDED = "ended"
+
+
+class Timing(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Everything in a job's definition that the governor reads."""
+
+    schedule: Schedule
+    zone: str = "UTC"
+    begins_at: datetime | None = msgspec.field(default=None, name="from")
+    until: datetime | None = None
+    max_runs: int | None = None
+    quiet: tuple[Quiet, ...] = ()
+    quiet_policy: QuietPolicy = QuietPolicy.SKIP
+    stagger: timedelta = timedelta()
+    jitter: float = 0.0
+    min_interval: timedelta | None = None
+    max_interval: timedelta | None = None
+    backoff: Backoff = NoBackoff()
+
+
+class JobState(msgspec.Struct, frozen=True, kw_only=True):
+    """What a decision is made from: the definition's timing and where the job stands."""
+
+    name: str
+    timing: Timing
+    created_at: datetime
+    scheduled_at: datetime
+    """Since when the present schedule holds: the creation, or the last edit of the schedule."""
+    is_enabled: bool = True
+    is_running: bool = False
+    """Whether a run that the schedule counts from is under way."""
+    planned: Decision | None = None
+    fired_until: datetime | None = None
+    """The high-water mark: every due time up to here has been fired or recorded."""
+    last_completed_at: datetime | None = None
+    failure_count: int = 0
+    started_count: int = 0
+    """Scheduled occurrences that were started, for ``max_runs``."""
+    hints: tuple[AnyHint, ...] = ()
+    paused_until: datetime | None = None
+
+
+def check_timing(timing: Timing) -> tuple[str, ...]:
+    """Raise on the first thing that could never work; return what a person should be warned of."""
+    warnings = check_schedule(timing.schedule)
+    zone_named(timing.zone)
+    check_quiet(timing.quiet)
+    check_backoff(timing.backoff)
+    if isinstance(timing.schedule, After):
+        check_after(timing.schedule)
+    _check_life(timing)
+    _check_spread(timing)
+    _check_clamps(timing)
+    return warnings
+
+
+def _check_life(timing: Timing) -> None:
+    if timing.max_runs is not None and timing.max_runs < 1:
+        raise ScheduleError(field="max_runs", value=str(timing.max_runs), expected="a number from 1", example="10")
+    if timing.begins_at and timing.until and timing.until < timing.begins_at:
+        raise ScheduleError(
+            field="until",
+            value=timing.until.isoformat(),
+            expected=f"a time after from ({timing.begins_at.isoformat()})",
+            example="2026-12-31T23:59",
+        )
+
+
+def _check_spread(timing: Timing) -> None:
+    if not 0 <= timing.jitter <= MAX_JITTER:
+        raise ScheduleError(
+            field="jitter", value=str(timing.jitter), expected="per cent of the interval, 0-10", example="5"
+        )
+    if timing.stagger < timedelta():
+        raise ScheduleError(
+            field="stagger", value=str(timing.stagger), expected="a duration, zero or more", example="2m"
+        )
+
+
+def _check_clamps(timing: Timing) -> None:
+    for field, limit in (("min_interval", timing.min_interval), ("max_interval", timing.max_interval)):
+        if limit is not None and limit <= timedelta():
+            raise ScheduleError(field=field, value=str(limit), expected="more than zero", example="5m")
+    if timing.min_interval and timing.max_interval and timing.min_interval > timing.max_interval:
+        raise ScheduleError(
+            field="min_interval",
+            value=str(timing.min_interval),
+            expected=f"at most max_interval ({timing.max_interval})",
+            example="min_interval: 1m, max_interval: 1h",
+        )

@@ -1,0 +1,240 @@
+"""The kinds of schedule, their text form, and the next due time of each."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from functools import lru_cache
+from itertools import islice
+
+import msgspec
+
+from rota.core.calendar import (
+    Calendar,
+    Daily,
+    Monthly,
+    Weekly,
+    format_calendar,
+    next_calendar,
+    parse_clock,
+    parse_month_day,
+    parse_weekdays,
+)
+from rota.core.chain import After, format_after, parse_after
+from rota.core.cron import next_cron, parse_cron
+from rota.core.duration import format_duration, parse_duration
+from rota.core.zone import first_instant, zone_named
+from rota.errors import ScheduleError
+
+MAX_JITTER = 10.0
+
+
+class First(StrEnum):
+    """When a new interval job runs for the first time."""
+
+    NOW = "now"
+    AFTER = "after"
+
+
+class Once(msgspec.Struct, frozen=True, tag="once"):
+    """One due time. A naive ``at`` is a wall time in the job's zone. ``keep: false`` removes the job after success."""
+
+    at: datetime
+    keep: bool = True
+
+
+class Every(msgspec.Struct, frozen=True, tag="every"):
+    """An interval, counted from the completion of the previous run."""
+
+    interval: timedelta
+    first: First = First.NOW
+
+
+class Cron(msgspec.Struct, frozen=True, tag="cron"):
+    expression: str
+
+
+class Manual(msgspec.Struct, frozen=True, tag="manual"):
+    """Only run by hand."""
+
+
+class Webhook(msgspec.Struct, frozen=True, tag="webhook"):
+    """Fired by a request from outside."""
+
+
+class Chat(msgspec.Struct, frozen=True, tag="chat"):
+    """Fired by a chat message."""
+
+
+Wall = Cron | Daily | Weekly | Monthly
+Schedule = Once | Every | Wall | Manual | Webhook | Chat | After
+
+_OUTSIDE: dict[str, Schedule] = {"manual": Manual(), "webhook": Webhook(), "chat": Chat()}
+
+
+def schedule_type(schedule: Schedule) -> str:
+    """The word for the kind of schedule: one of SPEC's types."""
+    return "calendar" if isinstance(schedule, Calendar) else str(type(schedule).__struct_config__.tag)
+
+
+def next_wall(schedule: Wall, after: datetime, zone_name: str) -> datetime | None:
+    """The first match of a cron or calendar schedule strictly after an instant."""
+    if isinstance(schedule, Cron):
+        return next_cron(schedule.expression, after, zone_name)
+    return next_calendar(schedule, after, zone_name)
+
+
+def once_instant(schedule: Once, zone_name: str) -> datetime:
+    """The instant of a one-time schedule."""
+    if schedule.at.tzinfo is None:
+        return first_instant(schedule.at, zone_named(zone_name))
+    return schedule.at.astimezone(UTC)
+
+
+def next_time(schedule: Schedule, after: datetime, zone_name: str) -> datetime | None:
+    """The first due time strictly after an instant, as if every run took no time; none for what fires from outside."""
+    match schedule:
+        case Once():
+            at = once_instant(schedule, zone_name)
+            return at if at > after else None
+        case Every(interval=interval):
+            return _within_calendar(after, interval)
+        case Cron() | Daily() | Weekly() | Monthly():
+            return next_wall(schedule, after, zone_name)
+        case _:
+            return None
+
+
+def due_times(schedule: Schedule, after: datetime, zone_name: str) -> Iterator[datetime]:
+    """Every due time after an instant, in order."""
+    at = next_time(schedule, after, zone_name)
+    while at is not None:
+        yield at
+        at = next_time(schedule, at, zone_name)
+
+
+def next_times(schedule: Schedule | str, *, after: datetime, count: int, zone: str = "UTC") -> tuple[datetime, ...]:
+    """The next due times after an instant; a text is read by ``parse_schedule``."""
+    if isinstance(schedule, str):
+        schedule = parse_schedule(schedule, now=after)
+    return tuple(islice(due_times(schedule, after, zone), count))
+
+
+def check_schedule(schedule: Schedule) -> tuple[str, ...]:
+    """Raise when a schedule could never work; return what a person should be warned of when saving it."""
+    match schedule:
+        case Cron(expression=expression):
+            return parse_cron(expression).warnings
+        case Every(interval=interval) if interval <= timedelta():
+            raise ScheduleError(field="every", value=str(interval), expected="more than zero", example="5m")
+        case Weekly(on=()):
+            raise ScheduleError(
+                field="weekly.on", value="", expected="at least one day from mon to sun", example="mon,thu"
+            )
+        case _:
+            return ()
+
+
+def parse_schedule(text: str, *, now: datetime) -> Schedule:
+    """Read a schedule from one line: cron, ``every 5m``, ``daily 09:00``, ``monthly last fri 09:00``, ``in 20m``."""
+    word, _, rest = text.strip().partition(" ")
+    rest = rest.strip()
+    match word.lower():
+        case "every":
+            return Every(parse_duration(rest))
+        case "daily":
+            return Daily(parse_clock(rest, field="daily"))
+        case "weekly":
+            days, at = _split_last(rest, field="weekly", example="weekly mon,thu 09:00")
+            return Weekly(parse_weekdays(days), parse_clock(at, field="weekly.at"))
+        case "monthly":
+            day, at = _split_last(rest, field="monthly", example="monthly 31 09:00")
+            return Monthly(parse_month_day(day), parse_clock(at, field="monthly.at"))
+        case "once" | "at":
+            return Once(parse_instant(rest, field="once.at"))
+        case "in":
+            return Once(now + parse_duration(rest))
+        case "manual" | "webhook" | "chat" if not rest:
+            return _OUTSIDE[word.lower()]
+        case "after":
+            return parse_after(rest)
+        case _:
+            return Cron(parse_cron(text.strip()).text)
+
+
+def format_schedule(schedule: Schedule) -> str:
+    """One line that ``parse_schedule`` reads back."""
+    match schedule:
+        case Once(at=at):
+            return f"once {at.isoformat()}"
+        case Every(interval=interval):
+            return f"every {format_duration(interval)}"
+        case Cron(expression=expression):
+            return expression
+        case After():
+            return f"after {format_after(schedule)}"
+        case Daily() | Weekly() | Monthly():
+            return format_calendar(schedule)
+        case _:
+            return schedule_type(schedule)
+
+
+def parse_instant(text: str, *, field: str) -> datetime:
+    """An ISO 8601 date and time; without an offset it is a wall time in the job's zone."""
+    try:
+        at = datetime.fromisoformat(text.strip())
+        return at.astimezone(UTC) if at.tzinfo else at
+    except (ValueError, OverflowError):
+        raise ScheduleError(
+            field=field, value=text, expected="an ISO 8601 date and time", example="2026-12-01T09:00"
+        ) from None
+
+
+@lru_cache(maxsize=65_536)
+def stagger_offset(name: str, stagger: timedelta) -> timedelta:
+    """A job's fixed share of its stagger, in whole seconds, derived from its name."""
+    digest = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    seconds = stagger // timedelta(seconds=1)
+    return timedelta(seconds=int.from_bytes(digest, "big") * seconds >> 64)
+
+
+def jitter_delay(interval: timedelta, jitter: float, share: float) -> timedelta:
+    """The part of an interval that jitter adds: at most ``jitter`` per cent, of which ``share`` (0 to 1) is taken."""
+    return interval * (jitter / 100 * share)
+
+
+def calculate_next_trigger(
+    last_completed_at: datetime | None,
+    interval: timedelta | str,
+    *,
+    now: datetime,
+    jitter: float = 0.0,
+    share: float = 0.0,
+) -> datetime:
+    """When an interval is due next: now for a first run or an overdue one. ``share`` picks the jitter within 0 to 1."""
+    if isinstance(interval, str):
+        interval = parse_duration(interval)
+    if last_completed_at is None:
+        return now
+    return max(now, last_completed_at + interval + jitter_delay(interval, jitter, share))
+
+
+def is_schedule_due(next_at: datetime | None, now: datetime) -> bool:
+    """Whether a due time has come."""
+    return next_at is not None and next_at <= now
+
+
+def _split_last(text: str, *, field: str, example: str) -> tuple[str, str]:
+    head, _, last = text.rpartition(" ")
+    if not head:
+        raise ScheduleError(field=field, value=text, expected="day and time", example=example)
+    return head, last
+
+
+def _within_calendar(after: datetime, interval: timedelta) -> datetime | None:
+    try:
+        return after + interval
+    except OverflowError:
+        return None

@@ -1,0 +1,116 @@
+"""Every error that Rota raises on purpose.
+
+SchedulerError
+├── InputError (also a ValueError)      a value that cannot be accepted: field, value, expected, example
+│   ├── IntervalParseError              .input .kind
+│   ├── CronParseError                  .expression .field .reason
+│   └── ScheduleError                   zones, calendars, quiet hours, limits, money
+├── RunStateError                       a run asked to move where the table of states does not lead
+├── ScheduleTriggerError                .agent .schedule
+└── SchedulerShutdownError              .timed_out .running_job_count
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class SchedulerError(Exception):
+    """The root: catch this to catch everything that Rota raises on purpose."""
+
+
+class InputError(SchedulerError, ValueError):
+    """A value that cannot be accepted. The message names the field, the value, what is valid, and an example."""
+
+    def __init__(self, message: str, *, field: str, value: str, expected: str, example: str) -> None:
+        super().__init__(message)
+        self.field = field
+        self.value = value
+        self.expected = expected
+        self.example = example
+
+
+class IntervalErrorKind(StrEnum):
+    EMPTY = "empty"
+    MISSING_UNIT = "missing_unit"
+    MISSING_NUMBER = "missing_number"
+    UNKNOWN_UNIT = "unknown_unit"
+    ZERO = "zero"
+    NEGATIVE = "negative"
+    OVERFLOW = "overflow"
+
+
+class IntervalParseError(InputError):
+    """A duration that cannot be read, such as ``5x`` or ``0m``."""
+
+    EXPECTED = 'a duration such as "30s", "5m", "1.5h", "2d" or "1h30m"'
+
+    def __init__(self, reason: str, *, text: str, kind: IntervalErrorKind) -> None:
+        super().__init__(
+            f'Invalid duration "{text}": {reason}. Example: "5m"',
+            field="duration",
+            value=text,
+            expected=self.EXPECTED,
+            example="5m",
+        )
+        self.input = text
+        self.kind = kind
+
+
+class CronParseError(InputError):
+    """A cron expression that cannot be read, or that no date ever matches."""
+
+    def __init__(self, expression: str, *, field: str, reason: str, expected: str, example: str) -> None:
+        super().__init__(
+            f'Invalid cron expression "{expression}" - {reason}. Example: "{example}"',
+            field=field,
+            value=expression,
+            expected=expected,
+            example=example,
+        )
+        self.expression = expression
+        self.reason = reason
+
+
+class ScheduleError(InputError):
+    """A zone, calendar rule, quiet hour, limit or amount that cannot be accepted."""
+
+    def __init__(self, *, field: str, value: str, expected: str, example: str) -> None:
+        super().__init__(
+            f'Invalid {field} "{value}": expected {expected}. Example: {example}',
+            field=field,
+            value=value,
+            expected=expected,
+            example=example,
+        )
+
+
+class RunStateError(SchedulerError):
+    """A move of a run that the table of states does not allow."""
+
+    def __init__(self, current: str | None, target: str, *, allowed: tuple[str, ...]) -> None:
+        super().__init__(
+            f"A run cannot go from {current or 'nothing'} to {target}; "
+            f"from there it may become: {', '.join(allowed) or 'nothing, it has ended'}"
+        )
+        self.current = current
+        self.target = target
+        self.allowed = allowed
+
+
+class ScheduleTriggerError(SchedulerError):
+    """The action of a schedule raised."""
+
+    def __init__(self, message: str, *, agent: str, schedule: str) -> None:
+        super().__init__(message)
+        self.agent = agent
+        self.schedule = schedule
+
+
+class SchedulerShutdownError(SchedulerError):
+    """A stop that ran into its time limit."""
+
+    def __init__(self, message: str, *, timed_out: bool, running_job_count: int) -> None:
+        super().__init__(message)
+        self.timed_out = timed_out
+        self.running_job_count = running_job_count
