@@ -10,14 +10,14 @@ never postpones a job.
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from rota.core.backoff import Ladder, Multiply, ladder_step, multiplier
 from rota.core.calendar import Daily, Monthly, Weekly
 from rota.core.decision import Decision, Moment, Rule, Source, Step
-from rota.core.hint import AnyHint, IntervalHint, OneShotHint, PauseHint, active_hints, next_expiry
-from rota.core.job import JobState, Timing
+from rota.core.hint import AnyHint, IntervalHint, OneShotHint, PauseHint, next_expiry
+from rota.core.job import FOREVER, JobState, Timing, pause_end
 from rota.core.quiet import QuietPolicy, quiet_end
 from rota.core.schedule import (
     Cron,
@@ -30,9 +30,6 @@ from rota.core.schedule import (
     once_instant,
     stagger_offset,
 )
-
-# A pause without an end.
-FOREVER = datetime.max.replace(tzinfo=UTC)
 
 _TICK = timedelta(microseconds=1)
 _CONSUMING = (Moment.FIRED, Moment.SKIPPED)
@@ -298,13 +295,8 @@ def _end_of_life(question: _Question, chosen: _Candidate) -> _Candidate:
 
 
 def _pause(question: _Question, chosen: _Candidate) -> _Candidate:
-    pauses = [
-        hint.pause_until for hint in active_hints(question.state.hints, question.now) if isinstance(hint, PauseHint)
-    ]
-    if question.state.paused_until is not None:
-        pauses.append(question.state.paused_until)
-    end = max(pauses, default=question.now)
-    if end <= question.now or not question.state.is_enabled:
+    end = pause_end(question.now, question.state)
+    if end is None or not question.state.is_enabled:
         return chosen
     paused = _Candidate(None if end == FOREVER else end, Source.PAUSED)
     return question.note(Rule.PAUSED, paused, because="a pause wins over everything")

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
 import msgspec
 
 from rota.core.backoff import Backoff, NoBackoff, check_backoff
 from rota.core.chain import After, check_after
-from rota.core.decision import Decision
-from rota.core.hint import AnyHint
+from rota.core.decision import Decision, Source
+from rota.core.hint import AnyHint, PauseHint, active_hints
 from rota.core.quiet import Quiet, QuietPolicy, check_quiet
-from rota.core.schedule import MAX_JITTER, Schedule, check_schedule
+from rota.core.schedule import MAX_JITTER, Every, Once, Schedule, Wall, check_schedule
 from rota.core.zone import zone_named
 from rota.errors import ScheduleError
+
+# A pause without an end.
+FOREVER = datetime.max.replace(tzinfo=UTC)
 
 
 class JobStatus(StrEnum):
@@ -52,6 +55,7 @@ class JobState(msgspec.Struct, frozen=True, kw_only=True):
     scheduled_at: datetime
     """Since when the present schedule holds: the creation, or the last edit of the schedule."""
     is_enabled: bool = True
+    is_proposed: bool = False
     is_running: bool = False
     """Whether a run that the schedule counts from is under way."""
     planned: Decision | None = None
@@ -59,10 +63,36 @@ class JobState(msgspec.Struct, frozen=True, kw_only=True):
     """The high-water mark: every due time up to here has been fired or recorded."""
     last_completed_at: datetime | None = None
     failure_count: int = 0
+    lost_count: int = 0
+    """Runs in a row that took their worker with them."""
     started_count: int = 0
     """Scheduled occurrences that were started, for ``max_runs``."""
     hints: tuple[AnyHint, ...] = ()
     paused_until: datetime | None = None
+
+
+def pause_end(now: datetime, state: JobState) -> datetime | None:
+    """When the pause that holds now is over: the later of a person's and a hint's; none when nothing holds."""
+    pauses = [hint.pause_until for hint in active_hints(state.hints, now) if isinstance(hint, PauseHint)]
+    if state.paused_until is not None:
+        pauses.append(state.paused_until)
+    return max((end for end in pauses if end > now), default=None)
+
+
+def job_status(now: datetime, state: JobState) -> JobStatus:
+    """The one word for where a job stands; what a person decided comes before what the engine does."""
+    if state.is_proposed:
+        return JobStatus.PROPOSED
+    if not state.is_enabled:
+        return JobStatus.DISABLED
+    if pause_end(now, state) is not None:
+        return JobStatus.PAUSED
+    if state.is_running:
+        return JobStatus.RUNNING
+    has_due_times = isinstance(state.timing.schedule, Once | Every | Wall)
+    if has_due_times and state.planned is not None and state.planned.source is Source.NONE:
+        return JobStatus.ENDED
+    return JobStatus.IDLE
 
 
 def check_timing(timing: Timing) -> tuple[str, ...]:
