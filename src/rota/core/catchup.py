@@ -84,11 +84,8 @@ def account(now: datetime, state: JobState, rules: LateRules, *, per_pass: int =
     passed, resume = _take(passed_due_times(now, state), _oldest_kept(now, rules), per_pass)
     if not passed:
         return Accounting()
-    if isinstance(state.timing.schedule, Every):
-        on_time, late = passed, []
-    else:
-        on_time = [due for due in passed if now - due.due_at <= rules.start_within]
-        late = passed[: len(passed) - len(on_time)]
+    on_time = [due for due in passed if not _is_late(now, due, state, rules)]
+    late = [due for due in passed if _is_late(now, due, state, rules)]
     fates = _fates(now, late, rules, has_newer=bool(on_time) or resume is not None)
     caught_up = tuple(due for due, fate in zip(late, fates, strict=True) if fate is None)
     return Accounting(tuple(on_time), caught_up, _fold(late, fates), passed[-1].due_at, resume)
@@ -98,10 +95,12 @@ def passed_due_times(now: datetime, state: JobState) -> Iterator[DueTime]:
     """The due times from the planned one up to now, each with its own trail.
 
     Times that an interval hint overrides are not due times, and an interval has only one: the next counts from the
-    completion of a run that has not been.
+    completion of a run that has not been. The end of a pause is no due time either.
     """
     planned = state.planned
     while planned is not None and planned.next_run_at is not None and planned.next_run_at <= now:
+        if planned.source is Source.PAUSED:
+            return
         yield DueTime(planned.next_run_at, planned.source, planned.trail)
         planned = _following(planned.next_run_at, state)
 
@@ -138,6 +137,13 @@ def _following(at: datetime, state: JobState) -> Decision:
     if following.next_run_at is None and following.redecide_at is not None:
         return decide(following.redecide_at, fired, moment=Moment.FIRED)
     return following
+
+
+def _is_late(now: datetime, due: DueTime, state: JobState, rules: LateRules) -> bool:
+    """Intervals are never late, whether the job or a hint asks for them."""
+    if isinstance(state.timing.schedule, Every) or due.source is Source.AI_INTERVAL:
+        return False
+    return now - due.due_at > rules.start_within
 
 
 def _take(passed: Iterator[DueTime], oldest_kept: datetime, per_pass: int) -> tuple[list[DueTime], DueTime | None]:
