@@ -1,1 +1,56 @@
-def main() -> None: ...
+"""The command line. It translates and never decides; each command's module is loaded when it is called."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+
+import click
+
+from rota import __version__
+
+# name → module, and the line that `rota --help` shows without loading it.
+_COMMANDS = {
+    "next": ("rota.cli.next_times", "Show the next due times of a schedule."),
+    "explain": ("rota.cli.explain", "Say in plain words when a schedule runs, clock changes included."),
+}
+
+
+class _LazyGroup(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _COMMANDS:
+            return None
+        command: click.Command = import_module(_COMMANDS[cmd_name][0]).command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in _COMMANDS.items()])
+
+
+_EPILOG = """\b
+Examples:
+  rota next "0 9 * * 1-5" --timezone Europe/Berlin -n 5
+  rota next --every 90m
+  rota explain "30 2 * * *" --timezone America/New_York
+"""
+
+
+@click.group(
+    cls=_LazyGroup, epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+)
+@click.version_option(__version__, "-V", "--version", message="rota %(version)s")
+def rota() -> None:
+    """The duty roster for AI agents: wakes them on time, watches them work, records what happened and why."""
+
+
+def main() -> None:
+    """The console script. Exit codes: 0 done, 1 failed, 2 the input cannot be accepted."""
+    # Names and zones are not ASCII everywhere; a bare terminal must not turn that into a crash.
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    rota()

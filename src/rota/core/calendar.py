@@ -34,7 +34,6 @@ class Weekday(IntEnum):
 
 
 ORDINALS = {"first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5, "last": LAST}
-_ORDINAL_WORDS = {number: word for word, number in ORDINALS.items()}
 
 
 class Daily(msgspec.Struct, frozen=True, tag="daily"):
@@ -111,7 +110,7 @@ def parse_month_day(text: str) -> MonthDay | NthWeekday:
 
 def format_calendar(schedule: Calendar) -> str:
     """One line that ``parse_schedule`` reads back."""
-    at = _format_clock(schedule.at)
+    at = format_clock(schedule.at)
     match schedule:
         case Daily():
             return f"daily {at}"
@@ -181,9 +180,15 @@ def _day_in_month(rule: MonthDay | NthWeekday, month: date) -> date | None:
 
 def _format_rule(rule: MonthDay | NthWeekday) -> str:
     if isinstance(rule, NthWeekday):
-        return f"{_ORDINAL_WORDS[rule.nth]} {rule.weekday.name.lower()}"
+        return f"{ordinal_word(rule.nth)} {rule.weekday.name.lower()}"
     return "last" if rule.day == LAST else str(rule.day)
 
 
-def _format_clock(at: time) -> str:
+def ordinal_word(nth: int) -> str:
+    """``first`` for 1, ``last`` for ``LAST``."""
+    return next(word for word, number in ORDINALS.items() if number == nth)
+
+
+def format_clock(at: time) -> str:
+    """A time of day, with seconds only where there are any."""
     return at.strftime("%H:%M:%S") if at.second else at.strftime("%H:%M")

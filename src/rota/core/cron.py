@@ -83,6 +83,11 @@ def next_cron(text: str, after: datetime, zone_name: str) -> datetime | None:
     return _next_after_minute(text, zone_name, (after - _EPOCH) // _MINUTE)
 
 
+def calculate_next_cron_trigger(text: str, after: datetime, zone: str = "UTC") -> datetime | None:
+    """The public name of ``next_cron``: a time without an offset is a wall time in the zone."""
+    return next_cron(text, after if after.tzinfo else first_instant(after, zone_named(zone)), zone)
+
+
 @lru_cache(maxsize=65_536)
 def _next_after_minute(text: str, zone_name: str, minute: int) -> datetime | None:
     return _next_match(text, zone_name, _EPOCH + minute * _MINUTE)

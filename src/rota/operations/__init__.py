@@ -1,0 +1,1 @@
+"""Use cases. Every door calls these and nothing else."""

@@ -1,0 +1,53 @@
+"""Preview a schedule: its words, its next due times, and what clock changes do to it."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+import msgspec
+
+from rota.core.schedule import Schedule, check_schedule, format_schedule, next_times, schedule_type
+from rota.core.words import ClockChangeNight, clock_change_nights, in_words
+from rota.core.zone import zone_named
+
+# Both clock changes of a year, wherever in it one asks.
+LOOK_AHEAD = timedelta(days=370)
+# Zone rules are guesses by then.
+FARTHEST = timedelta(days=20 * 366)
+
+
+class DueTime(msgspec.Struct, frozen=True):
+    """One due time: the instant, what the wall clock shows, and a note where a clock change moved it."""
+
+    at: datetime
+    local: datetime
+    note: str = ""
+
+
+class Preview(msgspec.Struct, frozen=True):
+    schedule: str
+    type: str
+    timezone: str
+    in_words: str
+    warnings: tuple[str, ...]
+    times: tuple[DueTime, ...]
+    clock_changes: tuple[ClockChangeNight, ...]
+
+
+def preview(schedule: Schedule, *, now: datetime, zone: str, count: int) -> Preview:
+    """What a person wants to see before saving a schedule."""
+    warnings = check_schedule(schedule)
+    where = zone_named(zone)
+    instants = next_times(schedule, after=now, count=count, zone=zone)
+    until = min(max([now + LOOK_AHEAD, *instants[-1:]]), now + FARTHEST)
+    nights = clock_change_nights(schedule, zone, after=now, until=until)
+    notes = {instant: night.in_words for night in nights for instant in night.fires}
+    return Preview(
+        format_schedule(schedule),
+        schedule_type(schedule),
+        zone,
+        in_words(schedule),
+        warnings,
+        tuple(DueTime(at, at.astimezone(where), notes.get(at, "")) for at in instants),
+        nights,
+    )
