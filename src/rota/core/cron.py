@@ -34,6 +34,17 @@ _WHOLE_MINUTES_SINCE = datetime(1973, 1, 1, tzinfo=UTC)
 _MINUTE = timedelta(minutes=1)
 
 
+class _WallClock(CronSim):
+    """cronsim's search on wall times, leaping to the next month of the expression instead of walking there."""
+
+    def advance_month(self) -> None:
+        if self.dt.month in self.months:
+            return
+        later = [month for month in self.months if month > self.dt.month]
+        year, month = (self.dt.year, min(later)) if later else (self.dt.year + 1, min(self.months))
+        self.dt = datetime(year, month, 1)  # noqa: DTZ001 - a wall time
+
+
 class CronExpression(NamedTuple):
     """A valid expression: as written, as five canonical fields, and with what a person should be warned of."""
 
@@ -53,7 +64,7 @@ def parse_cron(text: str) -> CronExpression:
     """Read an expression, or say which field is wrong, its range, and an example."""
     fields = split_fields(text)
     try:
-        simulator = CronSim(" ".join(fields), _REFERENCE)
+        simulator = _WallClock(" ".join(fields), _REFERENCE)
         next(copy.copy(simulator))
     except (CronSimError, StopIteration):
         raise CronParseError(
@@ -98,7 +109,8 @@ def _next_match(text: str, zone_name: str, after: datetime) -> datetime | None:
     find = _next_fixed if expression.is_fixed else _next_on_the_wall
     try:
         return find(expression, after, zone)
-    except OverflowError:
+    except (OverflowError, ValueError):
+        # The calendar ends with the year 9999.
         return None
 
 
@@ -114,7 +126,7 @@ def _next_fixed(expression: CronExpression, after: datetime, zone: tzinfo) -> da
 def _next_on_the_wall(expression: CronExpression, after: datetime, zone: tzinfo) -> datetime | None:
     """Every real minute that matches: both passes of a doubled hour, nothing for a gap."""
     wall = wall_time(after, zone)
-    ahead = _next_in_pass(expression, wall, zone)
+    ahead = _next_ahead(expression, after, zone)
     if wall.fold or not is_doubled(wall, zone):
         return ahead
     again = _next_in_second_pass(expression, wall, zone)
@@ -131,20 +143,20 @@ def _next_in_second_pass(expression: CronExpression, wall: datetime, zone: tzinf
     return None
 
 
-def _next_in_pass(expression: CronExpression, wall: datetime, zone: tzinfo) -> datetime | None:
-    for match in _wall_matches(expression, wall):
+def _next_ahead(expression: CronExpression, after: datetime, zone: tzinfo) -> datetime | None:
+    for match in _wall_matches(expression, wall_time(after, zone)):
         if is_gap(match, zone):
             continue
-        if wall.fold and is_doubled(match, zone):
-            return second_instant(match, zone)
-        return first_instant(match, zone)
+        first = first_instant(match, zone)
+        # From within a second pass, the first pass of the same hour lies behind.
+        return first if first > after else second_instant(match, zone)
     return None
 
 
 def _wall_matches(expression: CronExpression, after: datetime) -> Iterator[datetime]:
     """Matching wall times strictly after one; cronsim gives up after fifty years without any."""
     # What copy.copy would do, at a fifth of its price: the search moves the simulator, the expression keeps its own.
-    simulator = object.__new__(CronSim)
+    simulator = object.__new__(_WallClock)
     simulator.__dict__.update(expression.simulator.__dict__, dt=after.replace(microsecond=0, fold=0))
     return simulator
 

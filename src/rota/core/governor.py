@@ -17,7 +17,7 @@ from rota.core.backoff import Ladder, Multiply, ladder_step, multiplier
 from rota.core.calendar import Daily, Monthly, Weekly
 from rota.core.decision import Decision, Moment, Rule, Source, Step
 from rota.core.hint import AnyHint, IntervalHint, OneShotHint, PauseHint, next_expiry
-from rota.core.job import FOREVER, JobState, Timing, pause_end
+from rota.core.job import FOREVER, JobState, Timing, pause_end, takes_hints
 from rota.core.quiet import QuietPolicy, quiet_end
 from rota.core.schedule import (
     Cron,
@@ -92,8 +92,8 @@ def _is_due(planned: Decision, now: datetime) -> bool:
 
 def _choose(question: _Question) -> _Candidate:
     baseline = _baseline(question)
-    if not isinstance(question.timing.schedule, Every | Wall):
-        return question.note(Rule.CHOSEN, baseline, because="hints do not apply to this type of schedule")
+    if not question.state.is_enabled or not takes_hints(question.timing):
+        return question.note(Rule.CHOSEN, baseline)
     interval, oneshot = _hint_candidates(question)
     if interval is not None and question.awaits_completion:
         waiting = _Candidate(None, Source.AFTER_RUN)
@@ -239,7 +239,7 @@ def _overdue(question: _Question, chosen: _Candidate) -> _Candidate:
 
 
 def _clamp(question: _Question, chosen: _Candidate) -> _Candidate:
-    if chosen.at is None or not isinstance(question.timing.schedule, Every | Wall):
+    if chosen.at is None or not takes_hints(question.timing):
         return chosen
     return _clamp_max(question, _clamp_min(question, chosen))
 

@@ -71,9 +71,15 @@ class JobState(msgspec.Struct, frozen=True, kw_only=True):
     paused_until: datetime | None = None
 
 
+def takes_hints(timing: Timing) -> bool:
+    """Hints and clamps apply to intervals, cron and calendar; a single appointment is nobody's to move."""
+    return isinstance(timing.schedule, Every | Wall)
+
+
 def pause_end(now: datetime, state: JobState) -> datetime | None:
     """When the pause that holds now is over: the later of a person's and a hint's; none when nothing holds."""
-    pauses = [hint.pause_until for hint in active_hints(state.hints, now) if isinstance(hint, PauseHint)]
+    hints = active_hints(state.hints, now) if takes_hints(state.timing) else ()
+    pauses = [hint.pause_until for hint in hints if isinstance(hint, PauseHint)]
     if state.paused_until is not None:
         pauses.append(state.paused_until)
     return max((end for end in pauses if end > now), default=None)
