@@ -9,8 +9,9 @@ import pytest
 from rota.core.backoff import Ladder
 from rota.core.calendar import Daily, Weekday
 from rota.core.decision import Moment, Rule, Source, Step
-from rota.core.governor import FOREVER, decide
+from rota.core.governor import decide
 from rota.core.hint import AnyHint
+from rota.core.job import FOREVER
 from rota.core.quiet import QuietDates, QuietDay, QuietHours, QuietPolicy
 from rota.core.schedule import Cron, Every, Manual, Once, Schedule
 from tests.core.states import (

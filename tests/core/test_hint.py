@@ -76,19 +76,19 @@ def test_pause_hint_lasts_a_day_at_most_when_proposed() -> None:
     assert timedelta(hours=24) == MAX_PAUSE_HINT
 
 
+EXPIRES = '"expires_at":"2026-03-02T10:00:00Z"'
 JSON = [
     (
         IntervalHint(interval=90 * MINUTE, expires_at=NOW, author="planner", reason="busy"),
-        '{"kind":"interval","expires_at":"2026-03-02T10:00:00Z","author":"planner","reason":"busy","interval":"PT5400S"}',
+        f'{{"kind":"interval",{EXPIRES},"author":"planner","reason":"busy","interval":"PT5400S"}}',
     ),
     (
         OneShotHint(run_at=today("11:00"), expires_at=NOW),
-        '{"kind":"oneshot","expires_at":"2026-03-02T10:00:00Z","author":"","reason":"","run_at":"2026-03-02T11:00:00Z"}',
+        f'{{"kind":"oneshot",{EXPIRES},"author":"","reason":"","run_at":"2026-03-02T11:00:00Z"}}',
     ),
     (
         PauseHint(pause_until=today("11:00"), expires_at=NOW),
-        '{"kind":"pause","expires_at":"2026-03-02T10:00:00Z","author":"","reason":"",'
-        '"pause_until":"2026-03-02T11:00:00Z"}',
+        f'{{"kind":"pause",{EXPIRES},"author":"","reason":"","pause_until":"2026-03-02T11:00:00Z"}}',
     ),
 ]
 

@@ -92,8 +92,10 @@ def _is_due(planned: Decision, now: datetime) -> bool:
 
 def _choose(question: _Question) -> _Candidate:
     baseline = _baseline(question)
-    if not question.state.is_enabled or not takes_hints(question.timing):
+    if not question.state.is_enabled:
         return question.note(Rule.CHOSEN, baseline)
+    if not takes_hints(question.timing):
+        return question.note(Rule.CHOSEN, baseline, because="hints do not apply to this type of schedule")
     interval, oneshot = _hint_candidates(question)
     if interval is not None and question.awaits_completion:
         waiting = _Candidate(None, Source.AFTER_RUN)
