@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from datetime import timedelta
 
 import msgspec
@@ -74,9 +75,10 @@ def retry_delay(retry: Retry, attempt: int) -> timedelta:
     """The wait after attempt number ``attempt`` (counted from 1) before the next one."""
     wait = min(retry.first, retry.cap)
     for _ in range(attempt - 1):
-        if wait == retry.cap:
-            break
-        wait = min(wait * retry.factor, retry.cap)
+        # Compared as a ratio first: a large factor must end at the cap, not in an overflow.
+        if retry.factor >= retry.cap / wait:
+            return retry.cap
+        wait *= retry.factor
     return wait
 
 
@@ -97,11 +99,12 @@ def check_retry(retry: Retry) -> None:
         ("retry.max", retry.max, 0, "2"),
         ("retry.on_lost", retry.on_lost, 0, "1"),
         ("retry.on_interrupted", retry.on_interrupted, 0, "1"),
-        ("retry.factor", retry.factor, 1, "2"),
     )
     for field, value, low, example in limits:
         if value < low:
             raise ScheduleError(field=field, value=str(value), expected=f"at least {low}", example=example)
+    if not 1 <= retry.factor < math.inf:
+        raise ScheduleError(field="retry.factor", value=str(retry.factor), expected="at least 1", example="2")
     for field, wait in (("retry.first", retry.first), ("retry.cap", retry.cap)):
         if wait <= timedelta():
             raise ScheduleError(field=field, value=str(wait), expected="more than zero", example="30s")

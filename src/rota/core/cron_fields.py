@@ -98,7 +98,12 @@ def _canonical_term(text: str, field: Field, term: str) -> str:
         return f"{_number(text, field, term[:-1])}L"
     head, slash, step = term.partition("/")
     head = _canonical_range(text, field, head)
-    return f"{head}/{_step(text, field, step)}" if slash else head
+    if not slash:
+        return head
+    step = _step(text, field, step)
+    low, _, high = head.partition("-")
+    # A range of one value has no second step; "5-5/15" must not be read as "5/15".
+    return low if low == high else f"{head}/{step}"
 
 
 def _nth_weekday(text: str, term: str) -> str:
