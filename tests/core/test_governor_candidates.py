@@ -88,7 +88,11 @@ def test_nothing_is_planned_when_a_job_is_disabled(schedule: Schedule, moment: M
     state = job_state(schedule, is_enabled=False, is_running=is_running, last_completed_at=COMPLETED)
     decision = decide(NOW, state, moment=moment)
     assert answer(decision) == (None, Source.NONE)
-    assert decision.trail[1] == Step(Rule.CANDIDATE, None, Source.NONE, None, "the job is not enabled")
+    assert decision.trail == (
+        asked(moment),
+        Step(Rule.CANDIDATE, None, Source.NONE, None, "the job is not enabled"),
+        Step(Rule.CHOSEN, None, Source.NONE),
+    )
 
 
 @pytest.mark.parametrize("schedule", CLOCKED)
@@ -96,7 +100,9 @@ def test_nothing_is_planned_when_a_job_is_disabled(schedule: Schedule, moment: M
 @pytest.mark.parametrize("hint", [interval_hint(MINUTE), oneshot_hint(today("10:01"))])
 def test_hints_plan_nothing_when_a_job_is_disabled(schedule: Schedule, is_running: bool, hint: AnyHint) -> None:
     state = job_state(schedule, is_enabled=False, is_running=is_running, hints=(hint,), last_completed_at=COMPLETED)
-    assert answer(decide(NOW, state)) == (None, Source.NONE)
+    decision = decide(NOW, state)
+    assert answer(decision) == (None, Source.NONE)
+    assert rules(decision) == [Rule.ASKED, Rule.CANDIDATE, Rule.CHOSEN]
 
 
 def test_trail_names_every_step_when_an_interval_is_settled() -> None:
