@@ -1,0 +1,92 @@
+"""Schedules in plain words, and the nights on which clocks change."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from rota.core.schedule import Every, First, parse_schedule
+from rota.core.words import clock_change_nights, in_words
+
+NOW = datetime(2026, 11, 18, 12, tzinfo=UTC)
+YEAR = timedelta(days=365)
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("once 2026-12-01T09:00", "once, at 2026-12-01 09:00"),
+        ("every 90m", "every 1h30m, counted from the end of the previous run, the first at once"),
+        ("0 9 * * 1-5", "at 09:00 on Monday through Friday"),
+        ("@daily", "at 00:00 every day"),
+        ("daily 09:00", "every day at 09:00"),
+        ("daily 09:00:30", "every day at 09:00:30"),
+        ("weekly thu 09:00", "every Thursday at 09:00"),
+        ("weekly thu,mon,sat 09:00", "every Monday, Thursday and Saturday at 09:00"),
+        ("monthly 28 09:00", "on day 28 of every month at 09:00"),
+        ("monthly 29 09:00", "on day 29 of every month, or the last day of a shorter month, at 09:00"),
+        ("monthly last 09:00", "on the last day of every month at 09:00"),
+        ("monthly first mon 09:00", "on the first Monday of every month at 09:00"),
+        ("monthly last fri 17:00", "on the last Friday of every month at 17:00"),
+        ("after build on success", "after build succeeds"),
+        ("after build on failure", "after build fails"),
+        ("after build on done", "after build ends"),
+        ("manual", "only when run by hand"),
+        ("webhook", "when a webhook calls"),
+        ("chat", "when a chat message asks"),
+    ],
+)
+def test_a_schedule_is_said_in_plain_words(line: str, words: str) -> None:
+    assert in_words(parse_schedule(line, now=NOW)) == words
+
+
+def test_an_interval_that_waits_first_says_so() -> None:
+    every = Every(timedelta(minutes=5), First.AFTER)
+    assert in_words(every) == "every 5m, counted from the end of the previous run, the first one interval from now"
+
+
+def test_a_fixed_time_marks_both_nights_of_a_year() -> None:
+    gap, doubled = clock_change_nights(
+        parse_schedule("30 2 * * *", now=NOW), "Europe/Berlin", after=NOW, until=NOW + YEAR
+    )
+    assert gap.walls == (datetime(2027, 3, 28, 2, 30),)
+    assert gap.fires == (datetime(2027, 3, 28, 1, 0, tzinfo=UTC),)
+    assert gap.is_gap
+    assert gap.in_words == "clocks skip 02:00 to 03:00: fires at 03:00 instead"
+    assert doubled.walls == (datetime(2027, 10, 31, 2, 30),)
+    assert doubled.fires == (datetime(2027, 10, 31, 0, 30, tzinfo=UTC),)
+    assert not doubled.is_gap
+    assert doubled.in_words == "clocks show 02:00 to 03:00 twice: fires once, the first time"
+
+
+def test_a_wildcard_time_skips_the_gap_and_runs_both_passes() -> None:
+    gap, doubled = clock_change_nights(
+        parse_schedule("*/30 2 * * *", now=NOW), "Europe/Berlin", after=NOW, until=NOW + YEAR
+    )
+    assert gap.walls == (datetime(2027, 3, 28, 2, 0), datetime(2027, 3, 28, 2, 30))
+    assert gap.fires == ()
+    assert gap.in_words == "clocks skip 02:00 to 03:00: nothing runs in between"
+    assert [at.isoformat()[11:16] for at in doubled.fires] == ["00:00", "00:30", "01:00", "01:30"]
+    assert doubled.in_words == "clocks show 02:00 to 03:00 twice: runs both times"
+
+
+def test_a_calendar_time_is_a_fixed_time() -> None:
+    (gap,) = clock_change_nights(
+        parse_schedule("daily 02:15", now=NOW), "Australia/Lord_Howe", after=NOW, until=NOW + YEAR
+    )
+    assert gap.in_words == "clocks skip 02:00 to 02:30: fires at 02:30 instead"
+    assert gap.fires == (datetime(2027, 10, 2, 15, 30, tzinfo=UTC),)
+
+
+@pytest.mark.parametrize(
+    ("line", "zone"),
+    [
+        ("0 9 * * *", "Europe/Berlin"),
+        ("0 3 * * *", "Europe/Berlin"),
+        ("30 2 * * *", "UTC"),
+        ("every 5m", "Europe/Berlin"),
+    ],
+)
+def test_nights_that_touch_nothing_are_not_listed(line: str, zone: str) -> None:
+    assert clock_change_nights(parse_schedule(line, now=NOW), zone, after=NOW, until=NOW + YEAR) == ()
