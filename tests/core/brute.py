@@ -13,7 +13,13 @@ from zoneinfo import ZoneInfo
 
 MINUTE = timedelta(minutes=1)
 _NAMES = {
-    3: dict(zip(["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"], range(1, 13), strict=True)),
+    3: dict(
+        zip(
+            ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"],
+            range(1, 13),
+            strict=True,
+        )
+    ),
     4: dict(zip(["sun", "mon", "tue", "wed", "thu", "fri", "sat"], range(7), strict=True)),
 }
 _RANGES = ((0, 59), (0, 23), (1, 31), (1, 12), (0, 7))

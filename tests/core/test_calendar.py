@@ -15,8 +15,8 @@ from rota.core.calendar import (
     ORDINALS,
     Calendar,
     Daily,
-    Monthly,
     MonthDay,
+    Monthly,
     NthWeekday,
     Weekday,
     Weekly,
@@ -103,7 +103,12 @@ def test_error_names_field_value_range_and_example_when_a_weekday_is_wrong(text:
         parse_weekday(text)
     error = caught.value
     assert str(error) == f'Invalid weekday "{text}": expected a day from mon to sun. Example: mon'
-    assert (error.field, error.value, error.expected, error.example) == ("weekday", text, "a day from mon to sun", "mon")
+    assert (error.field, error.value, error.expected, error.example) == (
+        "weekday",
+        text,
+        "a day from mon to sun",
+        "mon",
+    )
 
 
 def test_weekdays_are_sorted_and_single_when_read() -> None:
@@ -218,9 +223,19 @@ def test_next_match_is_the_next_wall_clock_match_when_the_zone_is_utc(
         (NEW_YORK, Daily(at(1, 30)), "2024-11-02T06:00", ["2024-11-03T05:30", "2024-11-04T06:30"]),
         (NEW_YORK, Daily(at(1, 30)), "2024-11-03T06:29", ["2024-11-04T06:30"]),
         (NEW_YORK, Weekly((SUN,), at(2)), "2024-03-04T00:00", ["2024-03-10T07:00", "2024-03-17T06:00"]),
-        (NEW_YORK, Monthly(NthWeekday(2, SUN), at(2, 59)), "2024-03-04T00:00", ["2024-03-10T07:00", "2024-04-14T06:59"]),
+        (
+            NEW_YORK,
+            Monthly(NthWeekday(2, SUN), at(2, 59)),
+            "2024-03-04T00:00",
+            ["2024-03-10T07:00", "2024-04-14T06:59"],
+        ),
         (BERLIN, Daily(at(2, 30)), "2024-03-30T02:00", ["2024-03-31T01:00", "2024-04-01T00:30"]),
-        (BERLIN, Monthly(NthWeekday(LAST, SUN), at(2, 30)), "2024-10-01T00:00", ["2024-10-27T00:30", "2024-11-24T01:30"]),
+        (
+            BERLIN,
+            Monthly(NthWeekday(LAST, SUN), at(2, 30)),
+            "2024-10-01T00:00",
+            ["2024-10-27T00:30", "2024-11-24T01:30"],
+        ),
         (BERLIN, Monthly(MonthDay(31), at(2)), "2024-03-01T02:00", ["2024-03-31T01:00", "2024-04-30T00:00"]),
         (LORD_HOWE, Daily(at(2, 15)), "2024-10-04T16:00", ["2024-10-05T15:30", "2024-10-06T15:15"]),
         (LORD_HOWE, Daily(at(1, 45)), "2024-04-05T15:00", ["2024-04-06T14:45", "2024-04-07T15:15"]),
@@ -285,14 +300,14 @@ def test_last_day_equals_the_calendar_when_every_month_of_a_leap_cycle_is_tried(
 
 def day_rules() -> st.SearchStrategy[tuple[Callable[[time], Calendar], Callable[[date], bool]]]:
     def month_day(number: int) -> tuple[Callable[[time], Calendar], Callable[[date], bool]]:
-        return lambda when: Monthly(MonthDay(number), when), lambda day: (
-            day.day == number or (day.day < number and (day + timedelta(days=1)).day == 1)
-        )
+        return lambda when: Monthly(
+            MonthDay(number), when
+        ), lambda day: day.day == number or (day.day < number and (day + timedelta(days=1)).day == 1)
 
     def nth(number: int, weekday: Weekday) -> tuple[Callable[[time], Calendar], Callable[[date], bool]]:
-        return lambda when: Monthly(NthWeekday(number, weekday), when), lambda day: (
-            day.weekday() == weekday and (day.day + 6) // 7 == number
-        )
+        return lambda when: Monthly(
+            NthWeekday(number, weekday), when
+        ), lambda day: day.weekday() == weekday and (day.day + 6) // 7 == number
 
     def weekly(days: set[Weekday]) -> tuple[Callable[[time], Calendar], Callable[[date], bool]]:
         return lambda when: Weekly(tuple(sorted(days)), when), lambda day: day.weekday() in days

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -22,11 +23,12 @@ from rota.core.chain import (
     matches,
     parse_after,
 )
-from rota.core.run import RunState
+from rota.core.run import Cause, RunState
+from rota.core.settlement import RefusedChild, RunRequest
 from rota.errors import ScheduleError
-from tests.core.states import MINUTE
+from tests.core.settle_states import FAILED, child, settled
+from tests.core.states import MINUTE, NOW
 
-FAILED = (RunState.FAILED, RunState.PERMANENT_FAILURE, RunState.TIMED_OUT, RunState.LOST)
 NEITHER = (RunState.CANCELLED, RunState.SKIPPED, RunState.MISSED, RunState.HELD, RunState.QUEUED, RunState.RUNNING)
 
 
@@ -221,7 +223,7 @@ def test_a_cycle_is_found_exactly_when_some_job_reaches_itself(edges: dict[int, 
     if cycle is not None:
         assert cycle[0] == cycle[-1]
         assert len(set(cycle)) == len(cycle) - 1
-        assert all(parent in parents[job] for job, parent in zip(cycle, cycle[1:], strict=False))
+        assert all(parent in parents[job] for job, parent in pairwise(cycle))
 
 
 @pytest.mark.parametrize(("children", "found"), [(24, None), (25, None), (26, "build")])
@@ -234,3 +236,57 @@ def test_a_fan_out_is_found_when_a_job_has_more_than_25_children(children: int, 
 def test_a_child_counts_once_when_it_names_its_parent_twice() -> None:
     assert find_fan_out({f"child-{number}": ["build", "build"] for number in range(25)}) is None
     assert find_fan_out({}) is None
+
+
+def test_a_child_is_asked_for_when_its_parent_settles() -> None:
+    """SPEC 6: "`after: {job, on: …, when: …, delay, pass: output}`"."""
+    children = [
+        child("deploy", ChainOn.SUCCESS, delay=MINUTE, hands_over=ChainPass.OUTPUT),
+        child("mourn", ChainOn.FAILURE),
+        child("count", ChainOn.DONE),
+        child("file", when="3 new"),
+        child("ignore", when="4 new"),
+    ]
+    settlement = settled(RunState.SUCCEEDED, Cause.MANUAL, children=children, output="3 new", depth=2)
+    plain = {"cause": Cause.CHAIN, "origin": Cause.CHAIN, "attempt": 1, "depth": 3, "due_at": None, "failure": ""}
+    assert settlement.children == (
+        RunRequest(job="deploy", start_after=NOW + MINUTE, takes_output=True, **plain),
+        RunRequest(job="count", start_after=NOW, takes_output=False, **plain),
+        RunRequest(job="file", start_after=NOW, takes_output=False, **plain),
+    )
+    assert settlement.refused_children == ()
+    assert settlement.events == ("run.succeeded", "chain.fired")
+
+
+@pytest.mark.parametrize("end", FAILED)
+def test_a_child_is_asked_for_when_its_parent_fails_for_good(end: RunState) -> None:
+    children = [child("mourn", ChainOn.FAILURE), child("cheer")]
+    assert [one.job for one in settled(end, children=children).children] == ["mourn"]
+
+
+@pytest.mark.parametrize("end", [RunState.CANCELLED, RunState.SKIPPED])
+def test_no_child_is_asked_for_when_its_parent_did_not_finish(end: RunState) -> None:
+    children = [child(str(on), on) for on in ChainOn]
+    settlement = settled(end, children=children, depth=10)
+    assert (settlement.children, settlement.refused_children) == ((), ())
+
+
+@pytest.mark.parametrize(("depth", "is_refused"), [(0, False), (9, False), (10, True), (11, True)])
+def test_a_child_is_refused_when_the_chain_is_ten_deep(depth: int, is_refused: bool) -> None:
+    """SPEC 6: "Depth limit 10"."""
+    settlement = settled(RunState.SUCCEEDED, children=[child("deploy"), child("no", ChainOn.FAILURE)], depth=depth)
+    refused = (RefusedChild("deploy", "chain_depth: at most 10"),)
+    assert settlement.refused_children == (refused if is_refused else ())
+    assert [one.depth for one in settlement.children] == ([] if is_refused else [depth + 1])
+    assert settlement.events == ("run.succeeded", "chain.refused" if is_refused else "chain.fired")
+
+
+@pytest.mark.parametrize("count", [25, 26, 28])
+def test_children_are_refused_when_more_than_25_would_be_fired(count: int) -> None:
+    """SPEC 6: "fan-out 25"; only those that fire are counted."""
+    children = [child("never", ChainOn.FAILURE), *(child(f"job-{number}") for number in range(count))]
+    settlement = settled(RunState.SUCCEEDED, children=children)
+    assert [one.job for one in settlement.children] == [f"job-{number}" for number in range(25)]
+    assert settlement.refused_children == tuple(
+        RefusedChild(f"job-{number}", "fan_out: at most 25") for number in range(25, count)
+    )

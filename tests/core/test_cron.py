@@ -261,7 +261,9 @@ def test_error_counts_the_fields_when_there_are_not_five(text: str, count: int, 
     with pytest.raises(CronParseError) as caught:
         parse_cron(text)
     error = caught.value
-    assert str(error) == f'Invalid cron expression "{text}" - expected 5 fields, got {count}{cure}. Example: "0 9 * * 1-5"'
+    assert (
+        str(error) == f'Invalid cron expression "{text}" - expected 5 fields, got {count}{cure}. Example: "0 9 * * 1-5"'
+    )
     assert (error.expression, error.field) == (text, "expression")
     assert error.reason == f"expected 5 fields, got {count}{cure}"
     assert error.expected == "minute hour day-of-month month day-of-week"
@@ -280,7 +282,15 @@ def test_error_lists_the_shorthands_when_one_is_unknown() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["0 0 31 2 *", "0 0 30 2 *", "0 0 30,31 2 *", "0 0 31 4,6,9,11 *", "0 0 */20 * 1#2", "0 0 */30 2 0#5", "* * 31 feb ?"],
+    [
+        "0 0 31 2 *",
+        "0 0 30 2 *",
+        "0 0 30,31 2 *",
+        "0 0 31 4,6,9,11 *",
+        "0 0 */20 * 1#2",
+        "0 0 */30 2 0#5",
+        "* * 31 feb ?",
+    ],
 )
 def test_date_that_never_comes_is_refused_when_saved(text: str) -> None:
     """A date that never comes (0 0 31 2 *) is refused when saved."""

@@ -10,7 +10,7 @@ from rota.core.calendar import Daily
 from rota.core.decision import Decision, Moment, Rule, Source, Step
 from rota.core.governor import decide
 from rota.core.hint import AnyHint
-from rota.core.schedule import Every, Manual, Once, Schedule
+from rota.core.schedule import Every, First, Manual, Once, Schedule
 from tests.core.states import (
     CREATED_AT,
     EVERY_5M,
@@ -79,6 +79,45 @@ def test_interval_hint_counts_from_the_schedule_when_the_job_has_never_run() -> 
 
 def test_interval_counts_from_the_last_completion_when_that_lies_ahead_of_a_clock_set_back() -> None:
     assert answer(decide(NOW, job_state(last_completed_at=today("10:02")))) == (today("10:07"), BASELINE)
+
+
+FIRST_NOW, FIRST_WAIT = "the first run of a new job starts at once", "the first run waits one interval"
+EDITED = today("09:58")
+
+
+@pytest.mark.parametrize(
+    ("first", "scheduled_at", "candidate", "anchor", "because"),
+    [
+        (First.NOW, CREATED_AT, CREATED_AT, CREATED_AT, FIRST_NOW),
+        (First.AFTER, CREATED_AT, CREATED_AT + 5 * MINUTE, CREATED_AT, FIRST_WAIT),
+        (First.NOW, EDITED, today("10:03"), EDITED, FIRST_WAIT),
+        (First.AFTER, EDITED, today("10:03"), EDITED, FIRST_WAIT),
+    ],
+)
+@pytest.mark.parametrize("moment", [Moment.CREATED, Moment.REPLANNED])
+def test_first_run_starts_at_once_only_when_the_job_is_new(
+    first: First, scheduled_at: datetime, candidate: datetime, anchor: datetime, because: str, moment: Moment
+) -> None:
+    """First run at once when the job is created (first: after waits one interval), not after an edit or restart."""
+    decision = decide(NOW, job_state(Every(5 * MINUTE, first), scheduled_at=scheduled_at), moment=moment)
+    assert decision.trail[1] == Step(Rule.CANDIDATE, candidate, Source.BASELINE_INTERVAL, anchor, because)
+    assert answer(decision) == (max(candidate, NOW), Source.BASELINE_INTERVAL)
+
+
+def test_first_run_starts_at_once_when_the_job_is_created_now() -> None:
+    state = job_state(created_at=NOW, scheduled_at=NOW, jitter=10.0)
+    assert answer(decide(NOW, state, moment=Moment.CREATED, share=1.0)) == (NOW, Source.BASELINE_INTERVAL)
+
+
+@pytest.mark.parametrize(("share", "at"), [(0.0, today("11:40")), (0.5, today("11:42:30")), (1.0, today("11:45"))])
+def test_jitter_adds_a_share_of_the_interval_when_given(share: float, at: datetime) -> None:
+    """jitter: 5 adds a uniform 0-5% of the interval."""
+    state = job_state(Every(100 * MINUTE), jitter=5.0)
+    assert decide(NOW, state, moment=Moment.SETTLED, share=share).next_run_at == at
+
+
+def test_jitter_is_not_added_when_no_share_is_given() -> None:
+    assert decide(NOW, job_state(Every(HOUR), jitter=10.0), moment=Moment.SETTLED).next_run_at == today("11:00")
 
 
 @pytest.mark.parametrize("schedule", [Every(HOUR), HALF_PAST, Daily(time(17))])

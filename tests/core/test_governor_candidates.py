@@ -12,9 +12,8 @@ from rota.core.chain import After
 from rota.core.decision import Moment, Rule, Source, Step
 from rota.core.governor import decide
 from rota.core.hint import AnyHint, IntervalHint, OneShotHint
-from rota.core.schedule import Chat, Cron, Every, First, Manual, Once, Schedule, Webhook
+from rota.core.schedule import Chat, Cron, Every, Manual, Once, Schedule, Webhook
 from tests.core.states import (
-    CREATED_AT,
     DAY,
     EVERY_5M,
     HALF_PAST,
@@ -345,45 +344,6 @@ def test_cron_goes_to_its_next_match_when_times_have_passed(moment: Moment) -> N
 def test_wall_time_is_not_repeated_when_the_clock_steps_back(fired_until: datetime | None, at: datetime) -> None:
     """A step back fires nothing twice: a per-job high-water mark is the truth."""
     assert answer(decide(NOW, job_state(HALF_PAST, fired_until=fired_until))) == (at, CRON)
-
-
-FIRST_NOW, FIRST_WAIT = "the first run of a new job starts at once", "the first run waits one interval"
-EDITED = today("09:58")
-
-
-@pytest.mark.parametrize(
-    ("first", "scheduled_at", "candidate", "anchor", "because"),
-    [
-        (First.NOW, CREATED_AT, CREATED_AT, CREATED_AT, FIRST_NOW),
-        (First.AFTER, CREATED_AT, CREATED_AT + 5 * MINUTE, CREATED_AT, FIRST_WAIT),
-        (First.NOW, EDITED, today("10:03"), EDITED, FIRST_WAIT),
-        (First.AFTER, EDITED, today("10:03"), EDITED, FIRST_WAIT),
-    ],
-)
-@pytest.mark.parametrize("moment", [Moment.CREATED, Moment.REPLANNED])
-def test_first_run_starts_at_once_only_when_the_job_is_new(
-    first: First, scheduled_at: datetime, candidate: datetime, anchor: datetime, because: str, moment: Moment
-) -> None:
-    """First run at once when the job is created (first: after waits one interval), not after an edit or restart."""
-    decision = decide(NOW, job_state(Every(5 * MINUTE, first), scheduled_at=scheduled_at), moment=moment)
-    assert decision.trail[1] == Step(Rule.CANDIDATE, candidate, Source.BASELINE_INTERVAL, anchor, because)
-    assert answer(decision) == (max(candidate, NOW), Source.BASELINE_INTERVAL)
-
-
-def test_first_run_starts_at_once_when_the_job_is_created_now() -> None:
-    state = job_state(created_at=NOW, scheduled_at=NOW, jitter=10.0)
-    assert answer(decide(NOW, state, moment=Moment.CREATED, share=1.0)) == (NOW, Source.BASELINE_INTERVAL)
-
-
-@pytest.mark.parametrize(("share", "at"), [(0.0, today("11:40")), (0.5, today("11:42:30")), (1.0, today("11:45"))])
-def test_jitter_adds_a_share_of_the_interval_when_given(share: float, at: datetime) -> None:
-    """jitter: 5 adds a uniform 0-5% of the interval."""
-    state = job_state(Every(100 * MINUTE), jitter=5.0)
-    assert decide(NOW, state, moment=Moment.SETTLED, share=share).next_run_at == at
-
-
-def test_jitter_is_not_added_when_no_share_is_given() -> None:
-    assert decide(NOW, job_state(Every(HOUR), jitter=10.0), moment=Moment.SETTLED).next_run_at == today("11:00")
 
 
 STAGGERED = today("10:31:06")

@@ -30,7 +30,7 @@ def test_the_words_are_those_of_the_specification_when_listed() -> None:
     assert [status.value for status in JobStatus] == ["idle", "running", "disabled", "paused", "proposed", "ended"]
 
 
-@pytest.mark.parametrize(("status", "fields"), STANDS, ids=lambda value: str(value))
+@pytest.mark.parametrize(("status", "fields"), STANDS, ids=str)
 def test_a_job_has_a_status_when_one_thing_holds(status: JobStatus, fields: dict[str, object]) -> None:
     assert job_status(NOW, job_state(**fields)) is status
 

@@ -76,10 +76,9 @@ def test_the_queue_goes_by_priority_then_time_then_id_when_sorted() -> None:
         ({}, Capacity({"remote": 5}), "at_capacity: pool"),
         ({"agent": "coder"}, Capacity({"local": 1}, {"coder": 0}), "at_capacity: agent"),
         ({"agent": "coder"}, Capacity({"local": 1}, {"coder": -1}), "at_capacity: agent"),
-        ({"concurrency_key": "repo"}, Capacity({"local": 1}, keys_in_use=frozenset({"repo"})), "at_capacity: "
-         "concurrency_key"),
+        ({"concurrency_key": "repo"}, Capacity({"local": 1}, {}, frozenset({"repo"})), "at_capacity: concurrency_key"),
     ],
-)  # fmt: skip
+)
 def test_a_run_waits_for_a_named_thing_when_it_cannot_start(
     fields: dict[str, object], capacity: Capacity, why: str
 ) -> None:

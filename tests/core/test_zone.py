@@ -70,7 +70,9 @@ def test_near_miss_is_proposed_when_a_zone_is_misspelt(name: str, near: str) -> 
     assert error.__suppress_context__
 
 
-@pytest.mark.parametrize("name", ["", "/", "..", "\x00", "\ud800", "/etc/passwd", "../../etc/passwd", "q" * 5000, "é/é"])
+@pytest.mark.parametrize(
+    "name", ["", "/", "..", "\x00", "\ud800", "/etc/passwd", "../../etc/passwd", "q" * 5000, "é/é"]
+)
 def test_zone_is_refused_without_a_guess_when_nothing_is_near(name: str) -> None:
     with pytest.raises(ScheduleError) as caught:
         zone_named(name)

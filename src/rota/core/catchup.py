@@ -95,26 +95,23 @@ def passed_due_times(now: datetime, state: JobState) -> Iterator[DueTime]:
     """The due times from the planned one up to now, each with its own trail.
 
     Times that an interval hint overrides are not due times, and an interval has only one: the next counts from the
-    completion of a run that has not been. The end of a pause is no due time either.
+    completion of a run that has not been. The end of a pause is no due time either, but those it swallowed are told.
     """
-    planned = state.planned
-    while planned is not None and planned.next_run_at is not None and planned.next_run_at <= now:
+    planned, last_at = state.planned, state.fired_until or state.scheduled_at
+    while planned is not None and (due_at := planned.next_run_at) is not None and due_at <= now:
         if planned.source is Source.PAUSED:
-            return
-        yield DueTime(planned.next_run_at, planned.source, planned.trail)
-        planned = _following(planned.next_run_at, state)
+            yield from _swallowed(state, since=last_at, until=due_at)
+            planned = decide(due_at, _fired(state, due_at), moment=Moment.REPLANNED)
+        else:
+            yield DueTime(due_at, planned.source, planned.trail)
+            planned = _following(due_at, state)
+        last_at = due_at
 
 
 def passed_while_paused(state: JobState, *, since: datetime, until: datetime) -> Fold | None:
     """The due times that a pause swallowed in ``(since, until]``, as one row; intervals simply run at its end."""
-    awake = msgspec.structs.replace(state, paused_until=None, hints=())
-    first = last = None
-    count = 0
-    planned = _following(since, awake)
-    while planned.next_run_at is not None and planned.next_run_at <= until:
-        first, last, count = first or planned.next_run_at, planned.next_run_at, count + 1
-        planned = _following(planned.next_run_at, awake)
-    return Fold(first, last, count, MissReason.PAUSED) if first and last else None
+    times = [due.due_at for due in _swallowed(state, since=since, until=until)]
+    return Fold(times[0], times[-1], len(times), MissReason.PAUSED) if times else None
 
 
 def spread(
@@ -130,17 +127,31 @@ def spread(
     return tuple(now + max_jitter * share for share in shares)
 
 
+def _swallowed(state: JobState, *, since: datetime, until: datetime) -> Iterator[DueTime]:
+    awake = msgspec.structs.replace(state, paused_until=None, hints=())
+    planned = _following(since, awake)
+    while planned.next_run_at is not None and planned.next_run_at <= until:
+        yield DueTime(planned.next_run_at, Source.PAUSED)
+        planned = _following(planned.next_run_at, awake)
+
+
 def _following(at: datetime, state: JobState) -> Decision:
-    fired = msgspec.structs.replace(state, planned=None, fired_until=at)
+    fired = _fired(state, at)
     following = decide(at, fired, moment=Moment.FIRED)
     # An interval hint rules until it expires; from then on the baseline has due times again.
-    if following.next_run_at is None and following.redecide_at is not None:
-        return decide(following.redecide_at, fired, moment=Moment.FIRED)
+    while following.next_run_at is None and following.redecide_at is not None:
+        following = decide(following.redecide_at, fired, moment=Moment.FIRED)
     return following
 
 
+def _fired(state: JobState, at: datetime) -> JobState:
+    return msgspec.structs.replace(state, planned=None, fired_until=at)
+
+
 def _is_late(now: datetime, due: DueTime, state: JobState, rules: LateRules) -> bool:
-    """Intervals are never late, whether the job or a hint asks for them."""
+    """Intervals are never late, whether the job or a hint asks for them; what a pause swallowed always is."""
+    if due.source is Source.PAUSED:
+        return True
     if isinstance(state.timing.schedule, Every) or due.source is Source.AI_INTERVAL:
         return False
     return now - due.due_at > rules.start_within
@@ -170,7 +181,9 @@ def _fates(now: datetime, late: Sequence[DueTime], rules: LateRules, *, has_newe
     }[rules.catch_up]
     # Newest first: where the limit cuts, the older ones are given up.
     for due in reversed(late):
-        if rules.catch_up is not CatchUp.SKIP and now - due.due_at > rules.window:
+        if due.source is Source.PAUSED:
+            fates.append(MissReason.PAUSED)
+        elif rules.catch_up is not CatchUp.SKIP and now - due.due_at > rules.window:
             fates.append(MissReason.OUTSIDE_WINDOW)
         elif most:
             most -= 1

@@ -81,7 +81,7 @@ def check_after(after: After) -> None:
         raise ScheduleError(field="after.delay", value=str(after.delay), expected="zero or more", example="5m")
     try:
         matches(after.when or "", "")
-    except re.error as error:
+    except (re.error, OverflowError, RecursionError) as error:
         raise ScheduleError(
             field="after.when",
             value=after.when or "",

@@ -108,33 +108,37 @@ def quiet_end(instant: datetime, quiet: Sequence[Quiet], zone_name: str) -> date
 
 
 def _end_of(period: Quiet, instant: datetime, zone: tzinfo) -> datetime | None:
-    wall_end = _wall_end(period, wall_time(instant, zone))
-    if wall_end is None:
-        return None
-    end = first_instant(wall_end, zone)
-    # In the second pass of a doubled hour the period has already ended, in the first.
-    return end if end > instant else None
+    # Stretches are compared as instants: where clocks go back, the wall time alone would leave a hole.
+    for begin, end in _stretches(period, wall_time(instant, zone).date()):
+        if first_instant(begin, zone) <= instant < (over := first_instant(end, zone)):
+            return over
+    return None
 
 
-def _wall_end(period: Quiet, wall: datetime) -> datetime | None:
-    today = wall.date()
+def _stretches(period: Quiet, today: date) -> list[tuple[datetime, datetime]]:
+    """The stretches of wall time that may hold an instant of this day."""
+    days = (today - _DAY, today)
     match period:
-        case QuietHours(begin=begin, end=end) if begin < end:
-            return datetime.combine(today, end) if begin <= wall.time() < end else None
         case QuietHours(begin=begin, end=end):
-            if wall.time() < end:
-                return datetime.combine(today, end)
-            return datetime.combine(today + _DAY, end) if wall.time() >= begin else None
+            length = _DAY if end < begin else timedelta()
+            return [(datetime.combine(day, begin), datetime.combine(day + length, end)) for day in days]
         case QuietDay(weekday=weekday):
-            return datetime.combine(today + _DAY, time()) if today.weekday() == weekday else None
+            return [
+                (datetime.combine(day, time()), datetime.combine(day + _DAY, time()))
+                for day in days
+                if day.weekday() == weekday
+            ]
         case QuietDates(first=first, last=last):
-            return datetime.combine(last + _DAY, time()) if first <= today <= last else None
+            return [(datetime.combine(first, time()), datetime.combine(last + _DAY, time()))]
 
 
 def _date(text: str) -> date:
     try:
-        return date.fromisoformat(text)
+        day = date.fromisoformat(text)
+        if 1970 <= day.year <= 9998:
+            return day
     except ValueError:
-        raise ScheduleError(
-            field="quiet", value=text, expected="a date that exists, YYYY-MM-DD", example="2026-12-24"
-        ) from None
+        pass
+    raise ScheduleError(
+        field="quiet", value=text, expected="a date that exists, from 1970-01-01 to 9998-12-31", example="2026-12-24"
+    )

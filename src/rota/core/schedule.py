@@ -155,7 +155,7 @@ def parse_schedule(text: str, *, now: datetime) -> Schedule:
         case "once" | "at":
             return Once(parse_instant(rest, field="once.at"))
         case "in":
-            return Once(now + parse_duration(rest))
+            return Once(_from_now(rest, now))
         case "manual" | "webhook" | "chat" if not rest:
             return _OUTSIDE[word.lower()]
         case "after":
@@ -185,11 +185,14 @@ def parse_instant(text: str, *, field: str) -> datetime:
     """An ISO 8601 date and time; without an offset it is a wall time in the job's zone."""
     try:
         at = datetime.fromisoformat(text.strip())
-        return at.astimezone(UTC) if at.tzinfo else at
-    except (ValueError, OverflowError):
-        raise ScheduleError(
-            field=field, value=text, expected="an ISO 8601 date and time", example="2026-12-01T09:00"
-        ) from None
+        # A year at either end is left over for zones and stretches of time.
+        if 1970 <= at.year <= 9998:
+            return at.astimezone(UTC) if at.tzinfo else at
+    except ValueError:
+        pass
+    raise ScheduleError(
+        field=field, value=text, expected="an ISO 8601 date and time, 1970 to 9998", example="2026-12-01T09:00"
+    )
 
 
 @lru_cache(maxsize=65_536)
@@ -224,6 +227,13 @@ def calculate_next_trigger(
 def is_schedule_due(next_at: datetime | None, now: datetime) -> bool:
     """Whether a due time has come."""
     return next_at is not None and next_at <= now
+
+
+def _from_now(text: str, now: datetime) -> datetime:
+    at = _within_calendar(now, parse_duration(text))
+    if at is None:
+        raise ScheduleError(field="in", value=text, expected="a time before the year 9999", example="in 20m")
+    return at
 
 
 def _split_last(text: str, *, field: str, example: str) -> tuple[str, str]:

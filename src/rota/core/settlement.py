@@ -19,9 +19,10 @@ from rota.core.decision import Decision, Moment
 from rota.core.governor import decide
 from rota.core.hint import AnyHint, remaining_hints
 from rota.core.job import FOREVER, JobState
-from rota.core.run import FAILURES, Cause, Run, RunState, moves_schedule, transition
+from rota.core.run import ENDED, FAILURES, TRANSITIONS, Cause, Run, RunState, moves_schedule, transition
 from rota.core.schedule import Once
 from rota.core.usage import Usage
+from rota.errors import RunStateError
 
 MAX_LOST = 3
 
@@ -134,7 +135,7 @@ def settle(
 ) -> Settlement:
     """Turn a finished run into everything that follows from it."""
     rules = rules or SettleRules()
-    ended = transition(run.state, outcome.state)
+    ended = _end(run.state, outcome.state)
     retry = None if _takes_workers_down(outcome, state) else _retry(now, run, outcome, rules.retry)
     counts = _counts(run, outcome, state, is_last=retry is None)
     pause_note = _pause_note(outcome, counts, state, rules)
@@ -165,6 +166,13 @@ def outcome_of_abandoned(run: Run) -> Outcome | None:
     if run.started_at is None:
         return None
     return Outcome(state=RunState.LOST, error="its worker vanished; whether it finished is not known")
+
+
+def _end(current: RunState, target: RunState) -> RunState:
+    if target not in ENDED:
+        allowed = TRANSITIONS.get(current, frozenset()) & ENDED
+        raise RunStateError(current, target, allowed=tuple(sorted(allowed)))
+    return transition(current, target)
 
 
 def _retry(now: datetime, run: Run, outcome: Outcome, retry: Retry) -> RunRequest | None:
