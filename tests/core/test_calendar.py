@@ -69,7 +69,21 @@ def test_clock_is_read_when_it_is_valid(text: str, expected: time) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "9", "24:00", "23:60", "9:5", "12:00:60", "-1:00", "12:00pm", "9.00", "009:00", "٠٩:٠٠", "12:00:00.5"]
+    "text",
+    [
+        "",
+        "9",
+        "24:00",
+        "23:60",
+        "9:5",
+        "12:00:60",
+        "-1:00",
+        "12:00pm",
+        "9.00",
+        "009:00",
+        "\u0660\u0669:\u0660\u0660",
+        "12:00:00.5",
+    ],
 )
 def test_error_names_field_value_range_and_example_when_a_clock_is_wrong(text: str) -> None:
     with pytest.raises(ScheduleError) as caught:
@@ -77,7 +91,7 @@ def test_error_names_field_value_range_and_example_when_a_clock_is_wrong(text: s
     error = caught.value
     assert str(error) == f'Invalid daily "{text}": expected HH:MM from 00:00 to 23:59. Example: "09:00"'
     assert (error.field, error.value) == ("daily", text)
-    with pytest.raises(ScheduleError, match='^Invalid time "'):
+    with pytest.raises(ScheduleError, match=r'^Invalid time "'):
         parse_clock(text)
 
 

@@ -454,7 +454,7 @@ def test_nothing_is_tried_again_when_nothing_is_said(end: RunState, reason: str)
 
 @pytest.mark.parametrize(("attempt", "wait"), [(1, MINUTE), (2, 2 * MINUTE)])
 def test_a_retry_keeps_what_it_retries_when_it_is_asked_for(attempt: int, wait: timedelta) -> None:
-    """SPEC 6: "`retry: {max: 2, first: 30s, factor: 2, cap: 1h}`", extended with "what failed (reason, exit code, …)"."""
+    """SPEC 6: "`retry: {max: 2, first: 30s, factor: 2, cap: 1h}`", with "what failed (reason, exit code, …)"."""
     settlement = settled(
         RunState.FAILED, Cause.WEBHOOK, attempt=attempt, depth=4, retry=RETRIED,
         reason="verify", exit_code=1, http_status=503, error="no such file",
