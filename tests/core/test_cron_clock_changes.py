@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rota.core.cron import next_cron
+from rota.core.cron import calculate_next_cron_trigger, next_cron
 from tests.core.brute import cron_times, first_after, utc
 
 NEW_YORK, BERLIN, LORD_HOWE = "America/New_York", "Europe/Berlin", "Australia/Lord_Howe"
@@ -198,3 +198,31 @@ def test_next_match_equals_the_minute_scan_when_asked_near_a_change(
     assert found.tzinfo is UTC
     assert (found.second, found.microsecond) == (0, 0)
     assert found == expected if expected else found > end
+
+
+@pytest.mark.parametrize(
+    ("after", "expected"),
+    [
+        ("1971-06-01T00:44:29", "1971-06-01T00:44:30"),
+        ("1971-06-01T00:44:30", "1971-06-02T00:44:30"),
+        ("1973-01-01T00:00", "1973-01-02T00:00"),
+    ],
+)
+def test_match_is_exact_when_the_offset_has_seconds(after: str, expected: str) -> None:
+    """Liberia kept 44 minutes 30 seconds behind UTC until 1972."""
+    assert next_cron("0 0 * * *", utc(after), "Africa/Monrovia") == utc(expected)
+
+
+@pytest.mark.parametrize(
+    ("after", "expected"),
+    [
+        (utc("2024-06-03T07:00"), "2024-06-04T07:00"),
+        (utc("2024-06-03T06:59"), "2024-06-03T07:00"),
+        (datetime.fromisoformat("2024-06-03T09:00"), "2024-06-04T07:00"),
+        (datetime.fromisoformat("2024-06-03T08:59"), "2024-06-03T07:00"),
+    ],
+)
+def test_a_time_without_an_offset_is_a_wall_time_when_asked_through_the_public_name(
+    after: datetime, expected: str
+) -> None:
+    assert calculate_next_cron_trigger("0 9 * * *", after, "Europe/Berlin") == utc(expected)

@@ -116,8 +116,7 @@ def format_calendar(schedule: Calendar) -> str:
             return f"daily {at}"
         case Weekly(on=days):
             return f"weekly {','.join(day.name.lower() for day in days)} {at}"
-        case Monthly(on=rule):
-            return f"monthly {_format_rule(rule)} {at}"
+    return f"monthly {_format_rule(schedule.on)} {at}"
 
 
 def next_calendar(schedule: Calendar, after: datetime, zone_name: str) -> datetime | None:
@@ -131,27 +130,22 @@ def _next_after_second(schedule: Calendar, zone_name: str, second: int) -> datet
     after, zone = _EPOCH + second * _SECOND, zone_named(zone_name)
     try:
         # A gap can carry yesterday's time into today, so the search begins a day early.
-        for day in matching_dates(schedule, wall_time(after, zone).date() - _DAY):
-            instant = first_instant(datetime.combine(day, schedule.at), zone)
-            if instant > after:
-                return instant
+        days = matching_dates(schedule, wall_time(after, zone).date() - _DAY)
+        instants = (first_instant(datetime.combine(day, schedule.at), zone) for day in days)
+        return next(instant for instant in instants if instant > after)
     except OverflowError:
-        pass
-    return None
+        return None
 
 
 def matching_dates(schedule: Calendar, first: date) -> Iterator[date]:
     """The dates of a schedule from one date on, without end."""
     match schedule:
         case Daily():
-            yield from _days_from(first)
-        case Weekly(on=days):
-            yield from (day for day in _days_from(first) if day.weekday() in days)
-        case Monthly(on=rule):
-            for month in _months_from(first):
-                day = _day_in_month(rule, month)
-                if day is not None and day >= first:
-                    yield day
+            return _days_from(first)
+        case Weekly(on=weekdays):
+            return (day for day in _days_from(first) if day.weekday() in weekdays)
+    days = (_day_in_month(schedule.on, month) for month in _months_from(first))
+    return (day for day in days if day is not None and day >= first)
 
 
 def _days_from(day: date) -> Iterator[date]:

@@ -110,15 +110,9 @@ def find_fan_out(parents: Mapping[str, Iterable[str]]) -> str | None:
 
 
 def _state_matches(on: ChainOn, state: RunState) -> bool:
-    failed = state in FAILURES
-    succeeded = state is RunState.SUCCEEDED
-    match on:
-        case ChainOn.SUCCESS:
-            return succeeded
-        case ChainOn.FAILURE:
-            return failed
-        case ChainOn.DONE:
-            return succeeded or failed
+    if state is RunState.SUCCEEDED:
+        return on is not ChainOn.FAILURE
+    return state in FAILURES and on is not ChainOn.SUCCESS
 
 
 def _walk(start: str, parents: Mapping[str, Iterable[str]], finished: set[str]) -> tuple[str, ...] | None:

@@ -10,6 +10,7 @@ import copy
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta, tzinfo
 from functools import lru_cache
+from itertools import takewhile
 from typing import NamedTuple
 
 from cronsim import CronSim, CronSimError
@@ -116,11 +117,8 @@ def _next_match(text: str, zone_name: str, after: datetime) -> datetime | None:
 
 def _next_fixed(expression: CronExpression, after: datetime, zone: tzinfo) -> datetime | None:
     """A removed time fires once, after the gap; a doubled one once, the first time."""
-    for wall in _wall_matches(expression, wall_time(after, zone)):
-        instant = first_instant(wall, zone)
-        if instant > after:
-            return instant
-    return None
+    instants = (first_instant(match, zone) for match in _wall_matches(expression, wall_time(after, zone)))
+    return next((instant for instant in instants if instant > after), None)
 
 
 def _next_on_the_wall(expression: CronExpression, after: datetime, zone: tzinfo) -> datetime | None:
@@ -135,22 +133,15 @@ def _next_on_the_wall(expression: CronExpression, after: datetime, zone: tzinfo)
 
 def _next_in_second_pass(expression: CronExpression, wall: datetime, zone: tzinfo) -> datetime | None:
     """From a wall time in the first pass: the first match that the clock shows again after falling back."""
-    for match in _wall_matches(expression, wall - fall_back(wall, zone)):
-        if is_doubled(match, zone):
-            return second_instant(match, zone)
-        if match > wall:
-            break
-    return None
+    again = takewhile(lambda match: match <= wall, _wall_matches(expression, wall - fall_back(wall, zone)))
+    return next((second_instant(match, zone) for match in again if is_doubled(match, zone)), None)
 
 
 def _next_ahead(expression: CronExpression, after: datetime, zone: tzinfo) -> datetime | None:
-    for match in _wall_matches(expression, wall_time(after, zone)):
-        if is_gap(match, zone):
-            continue
-        first = first_instant(match, zone)
-        # From within a second pass, the first pass of the same hour lies behind.
-        return first if first > after else second_instant(match, zone)
-    return None
+    real = (match for match in _wall_matches(expression, wall_time(after, zone)) if not is_gap(match, zone))
+    # From within a second pass, the first pass of the same hour lies behind.
+    passes = ((first_instant(match, zone), second_instant(match, zone)) for match in real)
+    return next((first if first > after else second for first, second in passes), None)
 
 
 def _wall_matches(expression: CronExpression, after: datetime) -> Iterator[datetime]:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from rota.core.backoff import Ladder, Multiply, ladder_step, multiplier
 from rota.core.calendar import Daily, Monthly, Weekly
 from rota.core.decision import Decision, Moment, Rule, Source, Step
-from rota.core.hint import AnyHint, IntervalHint, OneShotHint, PauseHint, next_expiry
+from rota.core.hint import AnyHint, IntervalHint, OneShotHint, next_expiry
 from rota.core.job import FOREVER, JobState, Timing, pause_end, takes_hints
 from rota.core.quiet import QuietPolicy, quiet_end
 from rota.core.schedule import (
@@ -210,7 +210,7 @@ def _hint_source(hint: AnyHint) -> Source:
             return Source.AI_INTERVAL
         case OneShotHint():
             return Source.AI_ONESHOT
-        case PauseHint():
+        case _:
             return Source.PAUSED
 
 

@@ -75,8 +75,7 @@ def format_quiet(quiet: Quiet) -> str:
             return f"{begin.isoformat()}-{end.isoformat()}"
         case QuietDay(weekday=weekday):
             return weekday.name.lower()
-        case QuietDates(first=first, last=last):
-            return f"{first}..{last}"
+    return f"{quiet.first}..{quiet.last}"
 
 
 def check_quiet(quiet: Sequence[Quiet]) -> None:
@@ -128,8 +127,7 @@ def _stretches(period: Quiet, today: date) -> list[tuple[datetime, datetime]]:
                 for day in days
                 if day.weekday() == weekday
             ]
-        case QuietDates(first=first, last=last):
-            return [(datetime.combine(first, time()), datetime.combine(last + _DAY, time()))]
+    return [(datetime.combine(period.first, time()), datetime.combine(period.last + _DAY, time()))]
 
 
 def _date(text: str) -> date:

@@ -70,8 +70,7 @@ def _days_in_words(schedule: Daily | Weekly | Monthly) -> str:
             return "every day"
         case Weekly(on=days):
             return f"every {_listed([_day_name(day) for day in days])}"
-        case Monthly(on=rule):
-            return f"on {_rule_in_words(rule)}"
+    return f"on {_rule_in_words(schedule.on)}"
 
 
 def _rule_in_words(rule: MonthDay | NthWeekday) -> str:
