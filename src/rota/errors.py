@@ -43,12 +43,12 @@ class IntervalErrorKind(StrEnum):
 class IntervalParseError(InputError):
     """A duration that cannot be read, such as ``5x`` or ``0m``."""
 
-    EXPECTED = 'a duration such as "30s", "5m", "1.5h", "2d" or "1h30m"'
+    EXPECTED = "a duration of more than zero and at most 36525d"
 
-    def __init__(self, reason: str, *, text: str, kind: IntervalErrorKind) -> None:
+    def __init__(self, reason: str, *, text: str, kind: IntervalErrorKind, field: str = "duration") -> None:
         super().__init__(
-            f'Invalid duration "{text}": {reason}. Example: "5m"',
-            field="duration",
+            f'Invalid {field} "{text}": {reason}. Expected {self.EXPECTED}. Example: "5m"',
+            field=field,
             value=text,
             expected=self.EXPECTED,
             example="5m",

@@ -39,13 +39,13 @@ def test_next_shows_five_weekday_mornings_in_berlin() -> None:
     ("option", "first"),
     [
         (("--cron", "@daily"), "2026-11-19T00:00:00+01:00"),
-        (("--every", "90m"), "2026-11-18T13:30:00+01:00"),
+        (("--every", "90m"), "2026-11-18T12:00:00+01:00"),
         (("--daily", "09:00"), "2026-11-19T09:00:00+01:00"),
         (("--weekly", "mon,thu 09:00"), "2026-11-19T09:00:00+01:00"),
         (("--monthly", "last fri 17:00"), "2026-11-27T17:00:00+01:00"),
         (("--at", "2026-12-01T09:00"), "2026-12-01T09:00:00+01:00"),
         (("--in", "20m"), "2026-11-18T12:20:00+01:00"),
-        (("every 1h",), "2026-11-18T13:00:00+01:00"),
+        (("every 1h first after",), "2026-11-18T13:00:00+01:00"),
     ],
 )
 def test_every_kind_of_schedule_can_be_given(option: tuple[str, ...], first: str) -> None:
@@ -94,7 +94,7 @@ def test_explain_marks_the_nights_on_which_clocks_change() -> None:
         (("next", "0 0 31 2 *"), "no date ever matches"),
         (("next", "--every", "5x"), 'Invalid time unit "x". Valid units are: s, m, h, d, w'),
         (("next", "--daily", "25:00"), "HH:MM from 00:00 to 23:59"),
-        (("explain", "@daily", "--timezone", "Europe/Berln"), "did you mean Europe/Berlin?"),
+        (("explain", "@daily", "--timezone", "Europe/Berln"), "such as Europe/Berlin"),
         (("next", "@daily", "--after", "yesterday"), "an ISO 8601 date and time"),
     ],
 )
@@ -110,7 +110,7 @@ def test_bad_input_as_json_is_an_error_object() -> None:
     done = rota("next", "--every", "0m", "--json")
     assert done.returncode == 2
     error = json.loads(done.stderr)["error"]
-    assert (error["field"], error["value"], error["example"]) == ("duration", "0m", "5m")
+    assert (error["field"], error["value"], error["example"]) == ("every", "0m", "5m")
     assert "Zero interval is not allowed" in error["message"]
 
 
@@ -146,3 +146,66 @@ def test_a_schedule_without_due_times_says_so() -> None:
 
 def test_the_version_is_printed() -> None:
     assert rota("--version").stdout.startswith("rota 0.")
+
+
+@pytest.mark.parametrize("words", [("next", "--json"), ("next", "@daily", "-n", "x", "--json"), ("nothing", "--json")])
+def test_a_usage_error_is_an_error_object_when_json_is_asked_for(words: tuple[str, ...]) -> None:
+    done = rota(*words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert json.loads(done.stderr)["error"]["message"]
+
+
+@pytest.mark.parametrize("after", ["9998-12-31", "9998-12-31T23:59:59-23:59", "9990-01-01", "1970-01-01"])
+def test_the_edges_of_the_calendar_are_no_crash_when_asked_from_there(after: str) -> None:
+    done = rota("next", "@daily", "--after", after, "--tz", "UTC")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_an_empty_zone_is_refused_when_given() -> None:
+    done = rota("next", "@daily", "--tz", "")
+    assert done.returncode == 2
+    assert 'Invalid timezone ""' in done.stderr
+
+
+def test_a_new_interval_job_runs_at_once_when_listed() -> None:
+    done = rota("next", "--every", "90m", "-n", "2", "--after", "2026-11-18T12:00", "--tz", "UTC")
+    assert done.stdout.splitlines() == [
+        "Every 1h30m, counted from the end of the previous run, the first at once (UTC)",
+        "  Wed 2026-11-18 12:00 UTC  now",
+        "  Wed 2026-11-18 13:30 UTC  in 1h30m",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (
+            ("once 2027-03-28T02:30", "--tz", "Europe/Berlin", "--after", "2027-01-01"),
+            "  Sun 2027-03-28  clocks skip 02:00 to 03:00: fires at 03:00 instead",
+        ),
+        (
+            ("30 23 * * *", "--tz", "America/Santiago", "--after", "2027-01-01"),
+            "  Sat 2027-04-03  clocks show 23:00 to 00:00 twice: fires once, the first time",
+        ),
+        (
+            ("0 9 * * *", "--tz", "Pacific/Apia", "--after", "2011-12-01"),
+            "  Fri 2011-12-30  clocks skip 2011-12-30 00:00 to 2011-12-31 00:00: fires at 2011-12-31 00:00 instead",
+        ),
+    ],
+)
+def test_explain_names_the_night_when_a_schedule_is_touched(words: tuple[str, ...], line: str) -> None:
+    assert line in rota("explain", *words).stdout.splitlines()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only some systems have a disk that is always full")
+def test_a_full_disk_is_said_when_the_output_cannot_be_written() -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run([ROTA, "next", "@daily"], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr) == (1, "Error: cannot write the output: No space left on device\n")
+
+
+def test_nothing_is_said_when_the_reader_has_left() -> None:
+    done = subprocess.run(
+        ["/bin/sh", "-c", f"{ROTA} next '* * * * *' -n 1000 | head -1"], capture_output=True, text=True, check=False
+    )
+    assert (len(done.stdout.splitlines()), done.stderr) == (1, "")

@@ -52,9 +52,13 @@ def pause_hint(pause_until: datetime, expires_at: datetime = TONIGHT) -> PauseHi
     return PauseHint(pause_until=pause_until, expires_at=expires_at)
 
 
+_COUNTED = (Source.BASELINE_INTERVAL, Source.AI_INTERVAL, Source.PAUSED)
+
+
 def planned(next_run_at: datetime | None, source: Source = Source.BASELINE_INTERVAL) -> Decision:
-    """A decision made earlier, recognisable by its trail."""
-    return Decision(next_run_at, source, (Step(Rule.ASKED, today("09:00"), because="earlier"),))
+    """A decision made earlier, recognisable by its trail; appointments stand for themselves."""
+    match_at = None if source in _COUNTED else next_run_at
+    return Decision(next_run_at, source, (Step(Rule.ASKED, today("09:00"), because="earlier"),), match_at=match_at)
 
 
 def asked(moment: Moment, now: datetime = NOW) -> Step:

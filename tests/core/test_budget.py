@@ -13,6 +13,7 @@ from rota.core.budget import (
     BudgetLine,
     BudgetVerdict,
     budget_periods,
+    check_budget,
     check_budgets,
     over_run_cap,
     parse_money,
@@ -216,7 +217,7 @@ def test_a_number_of_tokens_is_refused_when_it_cannot_be_read(text: str) -> None
         parse_tokens(text)
     error = caught.value
     assert (error.field, error.value) == ("tokens_per_day", text)
-    assert (error.expected, error.example) == ("a number, with k, M or B if you like", "5M")
+    assert (error.expected, error.example) == ("a whole number, with k, M or B if you like", "5M")
 
 
 def test_usage_adds_up_when_runs_are_counted_together() -> None:
@@ -225,3 +226,18 @@ def test_usage_adds_up_when_runs_are_counted_together() -> None:
     assert one + other == Usage(4_001, 50_020, 600_300, Decimal("0.3"))
     assert (one.tokens, (one + other).tokens, Usage().tokens) == (321, 654_321, 0)
     assert Usage() == Usage(0, 0, 0, Decimal(0))
+
+
+@pytest.mark.parametrize("text", ["1.5", "0.4", "0.0005k"])
+def test_a_number_of_tokens_is_refused_when_it_is_not_whole(text: str) -> None:
+    with pytest.raises(ScheduleError, match="expected a whole number"):
+        parse_tokens(text)
+
+
+@pytest.mark.parametrize("field", ["run", "day", "month", "tokens_per_day"])
+def test_a_budget_is_refused_when_a_cap_is_below_zero(field: str) -> None:
+    with pytest.raises(ScheduleError) as caught:
+        check_budget(Budget(**{field: -1}))
+    assert (caught.value.field, caught.value.value) == (f"budget.{field}", "-1")
+    check_budget(Budget(**{field: 0}))
+    check_budget(Budget())

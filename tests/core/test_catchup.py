@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from datetime import datetime, timedelta
+from datetime import datetime, time, timedelta
 
 import msgspec
 import pytest
@@ -18,15 +18,19 @@ from rota.core.catchup import (
     LateRules,
     MissReason,
     account,
+    check_late,
     default_catch_up,
     passed_due_times,
-    passed_while_paused,
     spread,
 )
-from rota.core.decision import Decision, Rule, Source, Step
+from rota.core.decision import Decision, Moment, Rule, Source, Step
+from rota.core.governor import decide
 from rota.core.hint import AnyHint
 from rota.core.job import JobState
-from rota.core.schedule import Cron, Every, Manual, Once
+from rota.core.quiet import QuietHours
+from rota.core.run import RunState
+from rota.core.schedule import Cron, Every, Manual, Once, Schedule
+from rota.errors import ScheduleError
 from tests.core.states import (
     DAY,
     HALF_PAST,
@@ -88,7 +92,7 @@ def test_a_due_time_still_fires_when_it_is_up_to_start_within_late(
 ) -> None:
     """SPEC 4: "an occurrence up to `start_within` (default 5m) late still fires"."""
     state = down_since("09:30")
-    due = DueTime(today("09:30"), CRON, (Step(Rule.ASKED, today("09:00"), because="earlier"),))
+    due = DueTime(today("09:30"), CRON, (Step(Rule.ASKED, today("09:00"), because="earlier"),), today("09:30"))
     missed = Fold(today("09:30"), today("09:30"), 1, MissReason.LATE)
     if not is_late:
         expected = Accounting((due,), (), (), today("09:30"))
@@ -120,7 +124,7 @@ def test_catch_up_decides_when_due_times_are_late(
     """SPEC 4: "later it is missed, and `catch_up: skip | latest | all` decides, … oldest first"."""
     result = account(today(now), down_since("05:30"), rules)
     assert (times(result.on_time), times(result.caught_up)) == (on_time, caught_up)
-    assert result.missed == tuple(fold(*one) for one in missed)
+    assert result.passed == tuple(fold(*one) for one in missed)
     assert result.accounted_until == today((on_time or ["09:30"])[-1])
     assert result.resume is None
 
@@ -136,7 +140,7 @@ def test_the_oldest_are_given_up_when_more_are_late_than_the_limit(
     result = account(NOW, down_since("05:30"), LateRules(catch_up=CatchUp.ALL, limit=limit))
     assert times(result.caught_up) == (caught_up or (["05:30", "06:30", "07:30", "08:30", "09:30"] if limit else []))
     last = f"{4 + over:02}:30"
-    assert result.missed == ((fold("05:30", last, over, MissReason.OVER_LIMIT),) if over else ())
+    assert result.passed == ((fold("05:30", last, over, MissReason.OVER_LIMIT),) if over else ())
 
 
 @pytest.mark.parametrize(
@@ -148,7 +152,7 @@ def test_a_due_time_is_given_up_when_it_lies_outside_the_window(window: timedelt
     # Due at 04:30 … 09:30, six in all; at 10:00 the one at 08:30 is 90 minutes old.
     result = account(NOW, down_since("04:30"), LateRules(catch_up=CatchUp.ALL, window=window))
     assert times(result.caught_up) == ["04:30", "05:30", "06:30", "07:30", "08:30", "09:30"][outside:]
-    assert result.missed == (fold("04:30", f"{3 + outside:02}:30", outside, MissReason.OUTSIDE_WINDOW),)
+    assert result.passed == (fold("04:30", f"{3 + outside:02}:30", outside, MissReason.OUTSIDE_WINDOW),)
 
 
 def test_the_latest_is_given_up_too_when_it_lies_outside_the_window() -> None:
@@ -163,7 +167,7 @@ def test_each_fate_is_one_row_when_window_and_limit_both_cut() -> None:
     """SPEC 4: "equal consecutive skips or misses fold into one row with first, last and count"."""
     result = account(NOW, down_since("03:30"), LateRules(catch_up=CatchUp.ALL, window=4 * HOUR, limit=2))
     assert times(result.caught_up) == ["08:30", "09:30"]
-    assert result.missed == (
+    assert result.passed == (
         fold("03:30", "05:30", 3, MissReason.OUTSIDE_WINDOW),
         fold("06:30", "07:30", 2, MissReason.OVER_LIMIT),
     )
@@ -171,7 +175,7 @@ def test_each_fate_is_one_row_when_window_and_limit_both_cut() -> None:
 
 def test_the_window_has_no_say_when_nothing_is_caught_up() -> None:
     result = account(NOW, down_since("05:30"), LateRules(window=HOUR))
-    assert result.missed == (fold("05:30", "09:30", 5, MissReason.LATE),)
+    assert result.passed == (fold("05:30", "09:30", 5, MissReason.LATE),)
 
 
 def test_an_interval_is_never_late_when_it_was_due_long_ago() -> None:
@@ -179,25 +183,38 @@ def test_an_interval_is_never_late_when_it_was_due_long_ago() -> None:
     state = job_state(Every(HOUR), planned=planned(on_march(1, "09:00")))
     result = account(NOW, state, SKIP)
     assert [due.due_at for due in result.on_time] == [on_march(1, "09:00")]
-    assert (result.caught_up, result.missed, result.accounted_until) == ((), (), on_march(1, "09:00"))
+    assert (result.caught_up, result.passed, result.accounted_until) == ((), (), on_march(1, "09:00"))
 
 
-@pytest.mark.parametrize("source", [Source.AI_ONESHOT, Source.CLAMPED_MAX, Source.QUIET])
-def test_an_interval_job_is_never_late_when_its_time_has_another_source(source: Source) -> None:
-    state = job_state(Every(HOUR), planned=planned(today("05:00"), source))
-    assert times(account(NOW, state, SKIP).on_time) == ["05:00"]
+QUIET = (QuietHours(time(10), time(11)),)
 
 
-def test_a_hinted_interval_is_never_late_when_the_job_is_a_cron_job() -> None:
-    state = job_state(HALF_PAST, planned=planned(today("05:00"), Source.AI_INTERVAL), hints=(interval_hint(HOUR),))
-    result = account(NOW, state, SKIP)
-    assert (times(result.on_time), result.missed) == (["05:00"], ())
+@pytest.mark.parametrize(
+    ("schedule", "fields", "source", "at"),
+    [
+        (Every(HOUR), {"hints": (oneshot_hint(today("10:10")),)}, Source.AI_ONESHOT, "10:10"),
+        (Every(HOUR), {"max_interval": 5 * MINUTE}, Source.CLAMPED_MAX, "10:05"),
+        (Every(MINUTE), {"quiet": QUIET}, Source.QUIET, "11:00"),
+        (HALF_PAST, {"hints": (interval_hint(HOUR),)}, Source.AI_INTERVAL, "11:00"),
+        (HALF_PAST, {"hints": (interval_hint(MINUTE),), "min_interval": 20 * MINUTE}, Source.CLAMPED_MIN, "10:20"),
+        (HALF_PAST, {"hints": (interval_hint(MINUTE),), "quiet": QUIET}, Source.QUIET, "11:00"),
+    ],
+)
+def test_an_interval_is_never_late_when_clamps_hints_or_quiet_hours_moved_it(
+    schedule: Schedule, fields: dict[str, object], source: Source, at: str
+) -> None:
+    """SPEC 4: "Intervals are never late"."""
+    state = job_state(schedule, last_completed_at=NOW, **fields)
+    plan = decide(NOW, state, moment=Moment.SETTLED)
+    assert (plan.source, plan.next_run_at) == (source, today(at))
+    result = account(today(at) + 20 * MINUTE, msgspec.structs.replace(state, planned=plan), SKIP)
+    assert (times(result.on_time), result.passed) == ([at], ())
 
 
 @pytest.mark.parametrize("source", [Source.AI_ONESHOT, Source.BACKOFF, Source.CLAMPED_MIN])
 def test_any_other_time_of_a_cron_job_is_missed_when_it_is_late(source: Source) -> None:
     state = job_state(HALF_PAST, planned=planned(today("09:40"), source))
-    assert account(NOW, state, SKIP).missed == (fold("09:40", "09:40", 1, MissReason.LATE),)
+    assert account(NOW, state, SKIP).passed == (fold("09:40", "09:40", 1, MissReason.LATE),)
 
 
 def test_overridden_times_are_no_due_times_when_an_interval_hint_rules() -> None:
@@ -253,7 +270,8 @@ def test_no_due_time_is_left_in_silence_when_a_pause_began_and_ended_in_an_outag
 def test_a_due_time_has_a_trail_of_its_own_when_it_follows_another() -> None:
     """SPEC 3: the trail is "copied to the run it causes"."""
     first, second = list(passed_due_times(today("06:30"), down_since("05:30")))
-    assert first == DueTime(today("05:30"), CRON, (Step(Rule.ASKED, today("09:00"), because="earlier"),))
+    asked = Step(Rule.ASKED, today("09:00"), because="earlier")
+    assert first == DueTime(today("05:30"), CRON, (asked,), today("05:30"))
     assert second.trail[0] == Step(Rule.ASKED, today("05:30"), because="fired")
     assert second.trail[-1] == Step(Rule.CHOSEN, today("06:30"), CRON)
 
@@ -261,13 +279,13 @@ def test_a_due_time_has_a_trail_of_its_own_when_it_follows_another() -> None:
 def test_an_outage_takes_several_passes_when_it_has_many_due_times_outside_the_window() -> None:
     rules = LateRules(catch_up=CatchUp.LATEST, window=2 * HOUR)
     first = account(NOW, down_since("02:30"), rules, per_pass=3)
-    assert first.missed == (fold("02:30", "04:30", 3, MissReason.OUTSIDE_WINDOW),)
+    assert first.passed == (fold("02:30", "04:30", 3, MissReason.OUTSIDE_WINDOW),)
     assert (first.on_time, first.caught_up, first.accounted_until) == ((), (), today("04:30"))
     assert first.resume is not None
     assert (first.resume.due_at, first.resume.source) == (today("05:30"), CRON)
     # From the third on the due times lie inside the window, and are taken however many they are.
     second = account(NOW, down_since("05:30"), rules, per_pass=3)
-    assert second.missed == (
+    assert second.passed == (
         fold("05:30", "07:30", 3, MissReason.OUTSIDE_WINDOW),
         fold("08:30", "08:30", 1, MissReason.SUPERSEDED),
     )
@@ -290,7 +308,7 @@ def test_a_pass_is_not_cut_when_start_within_reaches_further_than_the_window() -
 def test_a_thousand_due_times_are_one_pass_when_nothing_is_said() -> None:
     state = job_state(Cron("* * * * *"), planned=planned(on_march(1, "00:00"), CRON))
     result = account(on_march(3, "00:00"), state, SKIP)
-    assert result.missed == (Fold(on_march(1, "00:00"), on_march(1, "16:39"), 1_000, MissReason.LATE),)
+    assert result.passed == (Fold(on_march(1, "00:00"), on_march(1, "16:39"), 1_000, MissReason.LATE),)
     assert result.resume is not None
     assert result.resume.due_at == on_march(1, "16:40")
 
@@ -315,14 +333,25 @@ def test_no_run_is_caught_up_early_when_a_pass_leaves_newer_times(newest: str) -
 )
 def test_a_pause_leaves_one_row_when_due_times_passed_in_it(since: str, until: str, expected: Fold | None) -> None:
     """SPEC 3: "The times passed become one `skipped: paused` row with a count"."""
-    state = job_state(HALF_PAST, paused_until=today("23:00"), hints=(interval_hint(MINUTE),))
-    assert passed_while_paused(state, since=today(since), until=today(until)) == expected
+    pause = {"planned": planned(today(until), Source.PAUSED), "paused_until": today(until)}
+    state = job_state(HALF_PAST, fired_until=today(since), hints=(interval_hint(MINUTE),), **pause)
+    passed = account(today(until), state, LateRules(catch_up=CatchUp.ALL)).passed
+    assert passed == ((expected,) if expected else ())
+    assert [one.state for one in passed] == [RunState.SKIPPED] * len(passed)
+
+
+def test_a_pause_leaves_a_row_from_the_edit_on_when_the_schedule_was_edited_before_it() -> None:
+    pause = {"planned": planned(today("15:10"), Source.PAUSED), "paused_until": today("15:10")}
+    state = job_state(HALF_PAST, fired_until=today("08:30"), scheduled_at=today("12:40"), **pause)
+    assert account(today("15:15"), state, LateRules()).passed == (fold("13:30", "14:30", 2, MissReason.PAUSED),)
 
 
 def test_a_pause_leaves_no_row_when_the_job_is_an_interval() -> None:
     """SPEC 3: after a pause "intervals run"."""
-    state = job_state(Every(MINUTE), paused_until=today("12:00"))
-    assert passed_while_paused(state, since=today("08:00"), until=today("12:00")) is None
+    pause = {"planned": planned(today("12:00"), Source.PAUSED), "paused_until": today("12:00")}
+    state = job_state(Every(MINUTE), last_completed_at=today("08:00"), **pause)
+    result = account(today("12:00"), state, LateRules())
+    assert (times(result.on_time), result.passed) == (["12:00"], ())
 
 
 @pytest.mark.parametrize("count", [0, 1, 3])
@@ -337,6 +366,25 @@ def test_a_batch_is_spread_when_it_is_large() -> None:
     assert spread(NOW, [0.0, 0.25, 0.5, 1.0]) == tuple(NOW + timedelta(seconds=wait) for wait in seconds)
     assert spread(NOW, [0.5, 1.0], threshold=1, max_jitter=MINUTE) == (NOW + MINUTE / 2, NOW + MINUTE)
     assert spread(NOW, [0.5, 1.0], threshold=2) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("rules", "field", "expected"),
+    [
+        (LateRules(limit=-1), "catch_up_limit", "zero or more"),
+        (LateRules(start_within=-TICK), "start_within", "a duration from zero to 36525d"),
+        (LateRules(window=timedelta.max), "catch_up_window", "a duration from zero to 36525d"),
+    ],
+)
+def test_rules_are_refused_when_they_could_never_work(rules: LateRules, field: str, expected: str) -> None:
+    with pytest.raises(ScheduleError) as caught:
+        check_late(rules)
+    assert (caught.value.field, caught.value.expected) == (field, expected)
+    check_late(LateRules(timedelta(), CatchUp.ALL, timedelta(), 0))
+
+
+def test_nothing_is_caught_up_when_the_limit_is_below_zero() -> None:
+    assert account(NOW, down_since("05:30"), LateRules(catch_up=CatchUp.ALL, limit=-1)).caught_up == ()
 
 
 def brute_due_times(step: int, first: datetime, now: datetime) -> list[datetime]:
@@ -378,8 +426,8 @@ def test_every_due_time_is_accounted_for_once_when_an_outage_ends(
         runs = [due.due_at for due in (*result.caught_up, *result.on_time)]
         fired += runs
         late_runs += len(result.caught_up)
-        folded += sum(one.count for one in result.missed)
-        for one in result.missed:
+        folded += sum(one.count for one in result.passed)
+        for one in result.passed:
             inside = [at for at in expected if one.first_at <= at <= one.last_at]
             assert (inside[0], inside[-1], len(inside)) == (one.first_at, one.last_at, one.count)
             seen.update(inside)
@@ -390,7 +438,9 @@ def test_every_due_time_is_accounted_for_once_when_an_outage_ends(
             break
         state = msgspec.structs.replace(
             state,
-            planned=Decision(result.resume.due_at, result.resume.source, result.resume.trail),
+            planned=Decision(
+                result.resume.due_at, result.resume.source, result.resume.trail, match_at=result.resume.match_at
+            ),
             fired_until=result.accounted_until,
         )
     seen.update(fired)

@@ -16,7 +16,7 @@ from rota.core.cron_fields import ALIASES, DAY, FIELDS, HOUR, MINUTE, MONTH, WEE
 from rota.errors import CronParseError
 from tests.core.brute import cron_times, first_after, utc, wall
 
-NEVER = "no date ever matches its day and month fields"
+NEVER = "no date ever matches its day of month, month and day of week together"
 
 
 def following(text: str, after: str, count: int, zone: str = "UTC") -> list[str]:
@@ -184,7 +184,9 @@ SPANS = {
     ("text", "field", "detail"),
     [
         ("60 * * * *", "minute", '"60" is out of range'),
-        ("-1 * * * *", "minute", '"" is not valid'),
+        ("-1 * * * *", "minute", '"-1" is not valid'),
+        ("0 9- * * *", "hour", '"9-" is not valid'),
+        ("0 9 * * \u017fun", "day of week", '"\u017fun" is not valid'),
         ("x * * * *", "minute", '"x" is not valid'),
         ("1, * * * *", "minute", '"" is not valid'),
         ("jan * * * *", "minute", '"jan" is not valid'),

@@ -139,9 +139,13 @@ def test_errors_carry_the_input_and_a_kind_when_a_duration_is_refused(
         parse_duration(text)
     error = caught.value
     assert (error.input, error.kind) == (text, kind)
-    assert str(error) == f'Invalid duration "{text}": {reason}. Example: "5m"'
+    expected = "a duration of more than zero and at most 36525d"
+    assert str(error) == f'Invalid duration "{text}": {reason}. Expected {expected}. Example: "5m"'
     assert (error.field, error.value, error.example) == ("duration", text, "5m")
-    assert error.expected == 'a duration such as "30s", "5m", "1.5h", "2d" or "1h30m"'
+    assert error.expected == expected
+    with pytest.raises(IntervalParseError) as named:
+        parse_duration(text, field="every")
+    assert (named.value.field, str(named.value)) == ("every", str(error).replace("duration", "every", 1))
 
 
 def test_every_kind_has_its_word_when_it_is_reported() -> None:

@@ -356,8 +356,8 @@ STAGGERED = today("10:31:06")
         (today("10:30:30"), None, STAGGERED),
         (STAGGERED - TICK, None, STAGGERED),
         (STAGGERED, None, STAGGERED + HOUR),
-        (NOW, STAGGERED - TICK, STAGGERED),
-        (NOW, STAGGERED, STAGGERED + HOUR),
+        (NOW, today("10:30") - TICK, STAGGERED),
+        (NOW, today("10:30"), STAGGERED + HOUR),
     ],
 )
 def test_wall_times_move_by_a_fixed_share_when_staggered(

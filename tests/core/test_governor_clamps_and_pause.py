@@ -235,8 +235,10 @@ QUIETS = [
     (HALF_PAST, {"max_interval": MINUTE}, MIDDAY, DEFER, today("12:00"), Source.QUIET),
     (HALF_PAST, {"zone": "Europe/Berlin"}, QuietHours(time(10), time(11)), DEFER, today("10:30"), CRON),
     (HALF_PAST, {"zone": "Europe/Berlin"}, QuietHours(time(11), time(12)), DEFER, today("11:00"), Source.QUIET),
-    # the end of a job's life may come before the end of the quiet hours
-    (HALF_PAST, {"until": today("11:00")}, MIDDAY, DEFER, None, Source.NONE),
+    # an appointment in time that quiet hours move past the end of a job's life stays, to be recorded as expired
+    (HALF_PAST, {"until": today("11:00")}, MIDDAY, DEFER, today("12:00"), Source.QUIET),
+    (HALF_PAST, {"until": today("10:29")}, MIDDAY, DEFER, None, Source.NONE),
+    (EVERY_5M, {"until": today("11:00")}, MIDDAY, DEFER, None, Source.NONE),
     (HALF_PAST, {"until": today("12:00")}, MIDDAY, DEFER, today("12:00"), Source.QUIET),
     (Manual(), {}, MIDDAY, DEFER, None, Source.NONE),
 ]

@@ -8,15 +8,16 @@ import msgspec
 import pytest
 
 from rota.core.hint import (
-    MAX_PAUSE_HINT,
     AnyHint,
     IntervalHint,
     OneShotHint,
     PauseHint,
     active_hints,
+    check_hint,
     next_expiry,
     remaining_hints,
 )
+from rota.errors import ScheduleError
 from tests.core.states import MINUTE, NOW, TICK, interval_hint, oneshot_hint, pause_hint, today
 
 EXPIRIES = [(NOW - TICK, False), (NOW, False), (NOW + TICK, True)]
@@ -71,9 +72,31 @@ def test_next_expiry_is_the_first_of_the_active_when_there_are_several(
     assert next_expiry([interval_hint(MINUTE, at) for at in expiries], NOW) == first
 
 
-def test_pause_hint_lasts_a_day_at_most_when_proposed() -> None:
+DAY = timedelta(hours=24)
+
+
+@pytest.mark.parametrize(
+    ("hint", "field", "expected"),
+    [
+        (pause_hint(NOW + DAY + TICK), "pause_until", "at most 24h from now"),
+        (pause_hint(NOW.replace(tzinfo=None)), "pause_until", "a time with an offset"),
+        (interval_hint(timedelta()), "interval", "more than zero, at most 36525d"),
+        (interval_hint(timedelta.max), "interval", "more than zero, at most 36525d"),
+        (oneshot_hint(NOW.replace(tzinfo=None)), "at", "a time with an offset"),
+        (oneshot_hint(NOW, NOW), "ttl", "an expiry after now"),
+        (oneshot_hint(NOW, NOW.replace(tzinfo=None)), "ttl", "a time with an offset"),
+    ],
+)
+def test_hint_is_refused_when_it_could_never_count(hint: AnyHint, field: str, expected: str) -> None:
     """pause_until(at, reason): a hint of at most 24h."""
-    assert timedelta(hours=24) == MAX_PAUSE_HINT
+    with pytest.raises(ScheduleError) as caught:
+        check_hint(hint, now=NOW)
+    assert (caught.value.field, caught.value.expected) == (field, expected)
+
+
+def test_hint_is_accepted_when_it_can_count() -> None:
+    for hint in (pause_hint(NOW + DAY), interval_hint(TICK), oneshot_hint(NOW - MINUTE)):
+        check_hint(hint, now=NOW)
 
 
 EXPIRES = '"expires_at":"2026-03-02T10:00:00Z"'

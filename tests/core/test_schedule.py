@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rota.core.calendar import LAST, Daily, MonthDay, Monthly, NthWeekday, Weekday, Weekly
-from rota.core.chain import After, ChainOn
+from rota.core.chain import After, ChainOn, ChainPass
+from rota.core.duration import MAX_DURATION
 from rota.core.schedule import (
     MAX_JITTER,
     Chat,
@@ -87,10 +88,10 @@ def test_schedule_is_read_and_printed_when_it_is_valid(text: str, schedule: Sche
     ("text", "kind", "field", "value"),
     [
         ("", CronParseError, "expression", ""),
-        ("every", IntervalParseError, "duration", ""),
-        ("every 5x", IntervalParseError, "duration", "5x"),
-        ("every 0m", IntervalParseError, "duration", "0m"),
-        ("in -5m", IntervalParseError, "duration", "-5m"),
+        ("every", IntervalParseError, "every", ""),
+        ("every 5x", IntervalParseError, "every", "5x"),
+        ("every 0m", IntervalParseError, "every", "0m"),
+        ("in -5m", IntervalParseError, "in", "-5m"),
         ("daily", ScheduleError, "daily", ""),
         ("daily 24:00", ScheduleError, "daily", "24:00"),
         ("weekly 09:00", ScheduleError, "weekly", "09:00"),
@@ -241,10 +242,14 @@ def test_check_refuses_or_warns_when_a_schedule_cannot_work() -> None:
     )
     with pytest.raises(CronParseError, match="no date ever matches"):
         check_schedule(Cron("0 0 31 2 *"))
-    for interval, value in ((timedelta(), "0:00:00"), (timedelta(seconds=-1), "-1 day, 23:59:59")):
+    for interval, value in (
+        (timedelta(), "0:00:00"),
+        (timedelta(seconds=-1), "-1 day, 23:59:59"),
+        (MAX_DURATION + timedelta(seconds=1), "36525 days, 0:00:01"),
+    ):
         with pytest.raises(ScheduleError) as caught:
             check_schedule(Every(interval))
-        assert str(caught.value) == f'Invalid every "{value}": expected more than zero. Example: 5m'
+        assert str(caught.value) == f'Invalid every "{value}": expected more than zero, at most 36525d. Example: 5m'
         assert caught.value.field == "every"
     assert check_schedule(Every(timedelta(microseconds=1))) == ()
     with pytest.raises(ScheduleError) as caught:
@@ -338,13 +343,25 @@ def test_schedule_is_due_when_its_time_has_come() -> None:
 CLOCKS = st.times().map(lambda at: at.replace(microsecond=0))
 DAYS = st.sampled_from(Weekday)
 SCHEDULES = st.one_of(
-    st.timedeltas(min_value=timedelta(microseconds=1), max_value=timedelta(days=36_525)).map(Every),
+    st.builds(
+        Every,
+        st.timedeltas(min_value=timedelta(microseconds=1), max_value=timedelta(days=36_525)),
+        st.sampled_from(First),
+    ),
     st.builds(Daily, CLOCKS),
     st.builds(Weekly, st.sets(DAYS, min_size=1).map(lambda days: tuple(sorted(days))), CLOCKS),
     st.builds(Monthly, st.builds(MonthDay, st.just(LAST) | st.integers(1, 31)), CLOCKS),
     st.builds(Monthly, st.builds(NthWeekday, st.sampled_from([1, 2, 3, 4, 5, LAST]), DAYS), CLOCKS),
-    st.datetimes(wall("1970-01-01"), wall("9998-12-31")).map(Once),
-    st.datetimes(wall("1970-01-01"), wall("9998-12-31"), timezones=st.just(UTC)).map(Once),
+    st.builds(Once, st.datetimes(wall("1970-01-01"), wall("9998-12-31")), keep=st.booleans()),
+    st.builds(Once, st.datetimes(wall("1970-01-01"), wall("9998-12-31"), timezones=st.just(UTC)), keep=st.booleans()),
+    st.builds(
+        After,
+        st.text("abc-/.", min_size=1),
+        st.sampled_from(ChainOn),
+        st.none() | st.sampled_from(["done", "/[1-9] failed/", "on failure delay 5m"]),
+        st.timedeltas(timedelta(), timedelta(days=3)),
+        st.sampled_from(ChainPass),
+    ),
     st.sampled_from(["0 9 * * 1-5", "@hourly", "*/5 1 L * ?"]).map(Cron),
     st.sampled_from(OUTSIDE),
 )
@@ -373,3 +390,71 @@ def test_only_the_documented_errors_are_raised_when_text_is_arbitrary(text: str)
         parse_schedule(text, now=NOW)
     except InputError as error:
         assert isinstance(error, (IntervalParseError, CronParseError, ScheduleError))  # noqa: PT017
+
+
+@pytest.mark.parametrize(
+    ("arguments", "field"),
+    [
+        ({"interval": timedelta()}, "every"),
+        ({"interval": timedelta.max}, "every"),
+        ({"jitter": -1.0}, "jitter"),
+        ({"jitter": 11.0}, "jitter"),
+        ({"jitter": float("nan")}, "jitter"),
+        ({"share": 1.1}, "share"),
+        ({"share": -0.1}, "share"),
+        ({"now": wall("2026-05-01T12:00")}, "now"),
+        ({"last_completed_at": wall("2026-05-01T12:00")}, "last_completed_at"),
+    ],
+)
+def test_trigger_is_refused_when_an_argument_makes_no_sense(arguments: dict[str, object], field: str) -> None:
+    """No input of the public helpers raises anything but the documented errors."""
+    given = {"last_completed_at": NOW, "interval": FIVE, "now": NOW} | arguments
+    with pytest.raises(ScheduleError) as caught:
+        calculate_next_trigger(**given)
+    assert caught.value.field == field
+
+
+def test_trigger_stays_within_the_calendar_when_it_would_pass_its_end() -> None:
+    late = utc("9999-12-31T23:59")
+    assert calculate_next_trigger(late, "1h", now=late) == datetime.max.replace(tzinfo=UTC)
+
+
+def test_times_are_refused_or_read_as_wall_times_when_asked_without_an_offset() -> None:
+    assert next_times("0 9 * * *", after=wall("2026-05-01T08:59"), count=1, zone=NEW_YORK) == (utc("2026-05-01T13:00"),)
+    assert next_times("every 5m", after=wall("2026-05-01T08:00"), count=1, zone=NEW_YORK) == (utc("2026-05-01T12:05"),)
+    with pytest.raises(ScheduleError) as caught:
+        next_times("every 5m", after=NOW, count=-1)
+    assert (caught.value.field, caught.value.value, caught.value.expected) == ("count", "-1", "zero or more")
+    with pytest.raises(ScheduleError, match=r"Invalid monthly\.on"):
+        next_times(Monthly(MonthDay(0), NINE), after=NOW, count=1)
+
+
+@pytest.mark.parametrize(
+    ("schedule", "field", "value"),
+    [
+        (Weekly((), NINE), "weekly.on", ""),
+        (Weekly((Weekday.MON, 7), NINE), "weekly.on", "0,7"),
+        (Monthly(MonthDay(0), NINE), "monthly.on", "0"),
+        (Monthly(MonthDay(32), NINE), "monthly.on", "32"),
+        (Monthly(MonthDay(-2), NINE), "monthly.on", "-2"),
+        (Monthly(NthWeekday(0, Weekday.MON), NINE), "monthly.on", "0"),
+        (Monthly(NthWeekday(6, Weekday.MON), NINE), "monthly.on", "6"),
+    ],
+)
+def test_a_day_is_refused_when_no_week_or_month_has_it(schedule: Schedule, field: str, value: str) -> None:
+    with pytest.raises(ScheduleError) as caught:
+        check_schedule(schedule)
+    assert (caught.value.field, caught.value.value) == (field, value)
+
+
+def test_a_day_is_accepted_when_every_week_or_month_can_have_it() -> None:
+    for schedule in (Weekly(tuple(Weekday), NINE), Monthly(MonthDay(1), NINE), Monthly(MonthDay(31), NINE)):
+        assert check_schedule(schedule) == ()
+    for nth in (1, 5, LAST):
+        assert check_schedule(Monthly(NthWeekday(nth, Weekday.SUN), NINE)) == ()
+    assert check_schedule(Monthly(MonthDay(LAST), NINE)) == ()
+
+
+@pytest.mark.parametrize("text", ["0   9 *\t* 1-5 ", " 0 9 * * 1-5"])
+def test_cron_is_kept_in_one_form_when_it_is_written_with_more_spaces(text: str) -> None:
+    assert format_schedule(parse_schedule(text, now=NOW)) == "0 9 * * 1-5"

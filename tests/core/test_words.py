@@ -86,7 +86,34 @@ def test_a_calendar_time_is_a_fixed_time() -> None:
         ("0 3 * * *", "Europe/Berlin"),
         ("30 2 * * *", "UTC"),
         ("every 5m", "Europe/Berlin"),
+        ("once 2027-03-28T03:00", "Europe/Berlin"),
+        ("once 2027-03-28T02:30+01:00", "Europe/Berlin"),
     ],
 )
 def test_nights_that_touch_nothing_are_not_listed(line: str, zone: str) -> None:
     assert clock_change_nights(parse_schedule(line, now=NOW), zone, after=NOW, until=NOW + YEAR) == ()
+
+
+@pytest.mark.parametrize(("clock", "hour"), [("2027-03-28T02:00", 1), ("2027-10-31T02:59", 0)])
+def test_a_single_appointment_is_marked_when_a_clock_change_touches_it(clock: str, hour: int) -> None:
+    (night,) = clock_change_nights(
+        parse_schedule(f"once {clock}", now=NOW), "Europe/Berlin", after=NOW, until=NOW + YEAR
+    )
+    assert night.walls == (datetime.fromisoformat(clock),)
+    assert [at.hour for at in night.fires] == [hour]
+
+
+def test_a_removed_day_is_named_with_its_dates_when_clocks_skip_it() -> None:
+    (night,) = clock_change_nights(
+        parse_schedule("daily 09:00", now=NOW),
+        "Pacific/Apia",
+        after=datetime(2011, 12, 1, tzinfo=UTC),
+        until=datetime(2012, 1, 31, tzinfo=UTC),
+    )
+    assert night.in_words == "clocks skip 2011-12-30 00:00 to 2011-12-31 00:00: fires at 2011-12-31 00:00 instead"
+
+
+def test_days_are_named_in_english_when_the_process_speaks_another_language(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("calendar.day_name", ["Montag", "Dienstag", "Mittwoch", "Donnerstag", "Freitag", "?", "?"])
+    weekly = parse_schedule("weekly tue,wed 09:00", now=NOW)
+    assert in_words(weekly) == "every Tuesday and Wednesday at 09:00"

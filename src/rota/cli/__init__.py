@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import errno
+import json
+import os
 import sys
 from importlib import import_module
+from typing import NoReturn
 
 import click
 
@@ -31,6 +35,8 @@ class _LazyGroup(click.Group):
             formatter.write_dl([(name, line) for name, (_, line) in _COMMANDS.items()])
 
 
+_OUTPUT_IS_GONE = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EIO)
+
 _EPILOG = """\b
 Examples:
   rota next "0 9 * * 1-5" --timezone Europe/Berlin -n 5
@@ -53,4 +59,33 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
-    rota()
+    try:
+        code = rota(standalone_mode=False)
+        sys.stdout.flush()
+        sys.exit(code or 0)
+    except click.ClickException as error:
+        _show(error)
+        sys.exit(error.exit_code)
+    except click.Abort:
+        sys.exit(130)
+    except OSError as error:
+        if error.errno not in _OUTPUT_IS_GONE:
+            raise
+        _leave_output(error)
+
+
+def _show(error: click.ClickException) -> None:
+    """An error in the form that was asked for; the options may be what is wrong, so they are looked for by hand."""
+    if "--json" in sys.argv:
+        click.echo(json.dumps({"error": {"message": error.format_message()}}, ensure_ascii=False), err=True)
+    else:
+        error.show()
+
+
+def _leave_output(error: OSError) -> NoReturn:
+    """Whoever reads may have left, which is no news; a full disk is."""
+    # What is still buffered would fail again at exit.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if error.errno != errno.EPIPE:
+        click.echo(f"Error: cannot write the output: {error.strerror}", err=True)
+    sys.exit(1)

@@ -33,4 +33,4 @@ def command(shown: Preview, *, now: datetime, as_json: bool) -> None:
     if shown.clock_changes:
         click.echo("\nNights on which clocks change:")
     for night in shown.clock_changes:
-        click.echo(f"  {night.change.wall_before:%a %Y-%m-%d}  {night.in_words}")
+        click.echo(f"  {night.walls[0]:%a %Y-%m-%d}  {night.in_words}")

@@ -70,7 +70,7 @@ def print_json(shown: Preview) -> None:
 
 
 def _preview(options: dict[str, Any]) -> tuple[Preview, datetime]:
-    zone = options["zone"] or machine_zone()
+    zone = machine_zone() if options["zone"] is None else options["zone"]
     zone_named(zone)
     now = _start(options["after"], zone)
     schedule = _schedule(options, now)

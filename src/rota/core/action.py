@@ -25,6 +25,10 @@ _TIMEOUTS = {
 }
 
 
+# How many runs each pool starts at once unless told otherwise.
+POOL_SIZES = {"local": 1, "remote": 10, "inline": 10}
+
+
 def default_timeout(action: ActionKind) -> timedelta | None:
     """How long a run may take unless its job says otherwise; none for what runs in or outside our own process."""
     return _TIMEOUTS.get(action)

@@ -91,6 +91,8 @@ def _unsupported_type(request: _Request) -> Skip | None:
 
 
 def _disabled(request: _Request) -> Skip | None:
+    if request.state.is_proposed:
+        return Skip(Reason.DISABLED, "proposed: accept the job first")
     if request.cause is Cause.MANUAL or request.state.is_enabled:
         return None
     return Skip(Reason.DISABLED)

@@ -90,11 +90,20 @@ def parse_money(text: str) -> Decimal:
 def parse_tokens(text: str) -> int:
     """A number of tokens, ``5M``, ``500k`` or ``1500``."""
     match = _TOKENS.fullmatch(text.strip())
-    if match is None:
+    tokens = Decimal(match[1]) * _SCALE[match[2].lower()] if match else Decimal("NaN")
+    if tokens.is_nan() or tokens % 1:
         raise ScheduleError(
-            field="tokens_per_day", value=text, expected="a number, with k, M or B if you like", example="5M"
+            field="tokens_per_day", value=text, expected="a whole number, with k, M or B if you like", example="5M"
         )
-    return int(Decimal(match[1]) * _SCALE[match[2].lower()])
+    return int(tokens)
+
+
+def check_budget(budget: Budget) -> None:
+    """Refuse caps below zero."""
+    for field in Budget.__struct_fields__:
+        cap = getattr(budget, field)
+        if cap is not None and cap < 0:
+            raise ScheduleError(field=f"budget.{field}", value=str(cap), expected="zero or more", example="20")
 
 
 def _lines(account: Account) -> Iterable[BudgetLine]:

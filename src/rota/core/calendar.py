@@ -33,6 +33,8 @@ class Weekday(IntEnum):
     SUN = 6
 
 
+# Not the standard library's, which speak the language of the process.
+DAY_NAMES = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 ORDINALS = {"first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5, "last": LAST}
 
 
@@ -79,8 +81,7 @@ def parse_weekday(text: str, *, field: str = "weekday") -> Weekday:
     """A weekday by its first three letters or more: ``mon``, ``Monday``."""
     word = text.strip().lower()
     for day in Weekday:
-        full = calendar.day_name[day].lower()
-        if len(word) >= 3 and full.startswith(word):
+        if len(word) >= 3 and DAY_NAMES[day].lower().startswith(word):
             return day
     raise ScheduleError(field=field, value=text, expected="a day from mon to sun", example="mon")
 
@@ -106,6 +107,27 @@ def parse_month_day(text: str) -> MonthDay | NthWeekday:
         expected="a day 1-31, last, or first|second|third|fourth|fifth|last with a weekday",
         example="31, last, first mon",
     )
+
+
+def check_calendar(schedule: Calendar) -> None:
+    """Refuse days that no month or week has."""
+    match schedule:
+        case Weekly(on=days) if not days or any(day not in tuple(Weekday) for day in days):
+            raise ScheduleError(
+                field="weekly.on",
+                value=",".join(map(str, days)),
+                expected="at least one day from mon to sun",
+                example="mon,thu",
+            )
+        case Monthly(on=MonthDay(day=day)) if day != LAST and not 1 <= day <= 31:
+            raise ScheduleError(field="monthly.on", value=str(day), expected="a day 1-31, or last", example="31, last")
+        case Monthly(on=NthWeekday(nth=nth)) if nth not in ORDINALS.values():
+            raise ScheduleError(
+                field="monthly.on",
+                value=str(nth),
+                expected="first|second|third|fourth|fifth|last with a weekday",
+                example="first mon",
+            )
 
 
 def format_calendar(schedule: Calendar) -> str:

@@ -10,9 +10,12 @@ from itertools import groupby
 import msgspec
 
 from rota.core.decision import Decision, Moment, Source, Step
+from rota.core.duration import MAX_DURATION
 from rota.core.governor import decide
 from rota.core.job import JobState
-from rota.core.schedule import Every, Once, Schedule
+from rota.core.run import RunState
+from rota.core.schedule import Once, Schedule
+from rota.errors import ScheduleError
 
 # Due times outside the window that one pass accounts for; a longer outage takes several passes, none of them long.
 MAX_PER_PASS = 1_000
@@ -29,6 +32,8 @@ class CatchUp(StrEnum):
 class MissReason(StrEnum):
     LATE = "late"
     """Later than ``start_within``, and not to be caught up."""
+    QUEUE_TIMEOUT = "queue_timeout"
+    """Fired, but not started within its ``queue_timeout``."""
     OUTSIDE_WINDOW = "outside_window"
     OVER_LIMIT = "over_limit"
     SUPERSEDED = "superseded"
@@ -49,6 +54,12 @@ class DueTime(msgspec.Struct, frozen=True):
     due_at: datetime
     source: Source
     trail: tuple[Step, ...] = ()
+    match_at: datetime | None = None
+
+    @property
+    def mark(self) -> datetime:
+        """What the high-water mark rises to once this time is accounted for."""
+        return self.match_at or self.due_at
 
 
 class Fold(msgspec.Struct, frozen=True):
@@ -59,6 +70,11 @@ class Fold(msgspec.Struct, frozen=True):
     count: int
     reason: MissReason
 
+    @property
+    def state(self) -> RunState:
+        """A pause skips; everything else is a miss."""
+        return RunState.SKIPPED if self.reason is MissReason.PAUSED else RunState.MISSED
+
 
 class Accounting(msgspec.Struct, frozen=True):
     """What becomes of the due times that have passed."""
@@ -67,11 +83,21 @@ class Accounting(msgspec.Struct, frozen=True):
     """Still fire, with cause ``schedule``."""
     caught_up: tuple[DueTime, ...] = ()
     """Fire late, with cause ``catch_up``, oldest first."""
-    missed: tuple[Fold, ...] = ()
+    passed: tuple[Fold, ...] = ()
+    """Become no run, and a row that says why."""
     accounted_until: datetime | None = None
     """The new high-water mark."""
     resume: DueTime | None = None
     """The first due time that this pass had to leave for the next one."""
+
+
+def check_late(rules: LateRules) -> None:
+    """Refuse limits below zero and times that are not positive."""
+    if rules.limit < 0:
+        raise ScheduleError(field="catch_up_limit", value=str(rules.limit), expected="zero or more", example="10")
+    for field, wait in (("start_within", rules.start_within), ("catch_up_window", rules.window)):
+        if not timedelta() <= wait <= MAX_DURATION:
+            raise ScheduleError(field=field, value=str(wait), expected="a duration from zero to 36525d", example="5m")
 
 
 def default_catch_up(schedule: Schedule) -> CatchUp:
@@ -84,11 +110,11 @@ def account(now: datetime, state: JobState, rules: LateRules, *, per_pass: int =
     passed, resume = _take(passed_due_times(now, state), _oldest_kept(now, rules), per_pass)
     if not passed:
         return Accounting()
-    on_time = [due for due in passed if not _is_late(now, due, state, rules)]
-    late = [due for due in passed if _is_late(now, due, state, rules)]
+    on_time = [due for due in passed if not _is_late(now, due, rules)]
+    late = [due for due in passed if _is_late(now, due, rules)]
     fates = _fates(now, late, rules, has_newer=bool(on_time) or resume is not None)
     caught_up = tuple(due for due, fate in zip(late, fates, strict=True) if fate is None)
-    return Accounting(tuple(on_time), caught_up, _fold(late, fates), passed[-1].due_at, resume)
+    return Accounting(tuple(on_time), caught_up, _fold(late, fates), passed[-1].mark, resume)
 
 
 def passed_due_times(now: datetime, state: JobState) -> Iterator[DueTime]:
@@ -97,21 +123,17 @@ def passed_due_times(now: datetime, state: JobState) -> Iterator[DueTime]:
     Times that an interval hint overrides are not due times, and an interval has only one: the next counts from the
     completion of a run that has not been. The end of a pause is no due time either, but those it swallowed are told.
     """
-    planned, last_at = state.planned, state.fired_until or state.scheduled_at
+    planned, mark = state.planned, max(state.fired_until or state.scheduled_at, state.scheduled_at)
     while planned is not None and (due_at := planned.next_run_at) is not None and due_at <= now:
         if planned.source is Source.PAUSED:
-            yield from _swallowed(state, since=last_at, until=due_at)
-            planned = decide(due_at, _fired(state, due_at), moment=Moment.REPLANNED)
+            yield from _swallowed(state, since=mark, until=due_at)
+            mark = due_at
+            planned = decide(due_at, _fired(state, mark), moment=Moment.REPLANNED)
         else:
-            yield DueTime(due_at, planned.source, planned.trail)
-            planned = _following(due_at, state)
-        last_at = due_at
-
-
-def passed_while_paused(state: JobState, *, since: datetime, until: datetime) -> Fold | None:
-    """The due times that a pause swallowed in ``(since, until]``, as one row; intervals simply run at its end."""
-    times = [due.due_at for due in _swallowed(state, since=since, until=until)]
-    return Fold(times[0], times[-1], len(times), MissReason.PAUSED) if times else None
+            due = DueTime(due_at, planned.source, planned.trail, planned.match_at)
+            yield due
+            mark = due.mark
+            planned = _following(due_at, _fired(state, mark))
 
 
 def spread(
@@ -129,14 +151,14 @@ def spread(
 
 def _swallowed(state: JobState, *, since: datetime, until: datetime) -> Iterator[DueTime]:
     awake = msgspec.structs.replace(state, paused_until=None, hints=())
-    planned = _following(since, awake)
+    planned = _following(since, _fired(awake, since))
     while planned.next_run_at is not None and planned.next_run_at <= until:
-        yield DueTime(planned.next_run_at, Source.PAUSED)
-        planned = _following(planned.next_run_at, awake)
+        due = DueTime(planned.next_run_at, Source.PAUSED, match_at=planned.match_at)
+        yield due
+        planned = _following(due.due_at, _fired(awake, due.mark))
 
 
-def _following(at: datetime, state: JobState) -> Decision:
-    fired = _fired(state, at)
+def _following(at: datetime, fired: JobState) -> Decision:
     following = decide(at, fired, moment=Moment.FIRED)
     # An interval hint rules until it expires; from then on the baseline has due times again.
     while following.next_run_at is None and following.redecide_at is not None:
@@ -144,17 +166,15 @@ def _following(at: datetime, state: JobState) -> Decision:
     return following
 
 
-def _fired(state: JobState, at: datetime) -> JobState:
-    return msgspec.structs.replace(state, planned=None, fired_until=at)
+def _fired(state: JobState, mark: datetime) -> JobState:
+    return msgspec.structs.replace(state, planned=None, fired_until=mark)
 
 
-def _is_late(now: datetime, due: DueTime, state: JobState, rules: LateRules) -> bool:
+def _is_late(now: datetime, due: DueTime, rules: LateRules) -> bool:
     """Intervals are never late, whether the job or a hint asks for them; what a pause swallowed always is."""
     if due.source is Source.PAUSED:
         return True
-    if isinstance(state.timing.schedule, Every) or due.source is Source.AI_INTERVAL:
-        return False
-    return now - due.due_at > rules.start_within
+    return due.match_at is not None and now - due.due_at > rules.start_within
 
 
 def _take(passed: Iterator[DueTime], oldest_kept: datetime, per_pass: int) -> tuple[list[DueTime], DueTime | None]:
@@ -185,7 +205,7 @@ def _fates(now: datetime, late: Sequence[DueTime], rules: LateRules, *, has_newe
             fates.append(MissReason.PAUSED)
         elif rules.catch_up is not CatchUp.SKIP and now - due.due_at > rules.window:
             fates.append(MissReason.OUTSIDE_WINDOW)
-        elif most:
+        elif most > 0:
             most -= 1
             fates.append(None)
         else:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from enum import StrEnum
+from functools import lru_cache
+from typing import Any
 
 import msgspec
 
+from rota.core.duration import MAX_DURATION, format_duration, parse_duration
 from rota.core.run import FAILURES, RunState
 from rota.errors import ScheduleError
 
 MAX_DEPTH = 10
 MAX_FAN_OUT = 25
-# Enough for a verdict at the end of any log, and a bound on what a slow pattern can cost.
+# Enough for a verdict at the end of any log.
 _SEARCHED = 65_536
 
 
@@ -42,24 +44,34 @@ class After(msgspec.Struct, frozen=True, tag="after"):
 
 
 def parse_after(text: str) -> After:
-    """Read ``build``, ``build on success``, ``build on failure`` or ``build on done``."""
-    match text.split():
-        case [job]:
-            return After(job)
-        case [job, "on", word] if word in tuple(ChainOn):
-            return After(job, ChainOn(word))
-        case _:
-            raise ScheduleError(
-                field="after",
-                value=text,
-                expected="a job, and on success|failure|done",
-                example="after build on success",
-            )
+    """Read ``build``, or ``build on failure delay 5m pass output when tests failed``; ``when`` takes the rest."""
+    head, found, when = f"{text} ".partition(" when ")
+    job, *words = head.split() or [""]
+    given = dict(zip(words[::2], words[1::2], strict=False))
+    is_known = set(given) <= {"on", "delay", "pass"} and len(words) == 2 * len(given)
+    is_said = given.get("on", "success") in tuple(ChainOn) and given.get("pass", "nothing") in tuple(ChainPass)
+    if not (job and is_known and is_said and bool(found) == bool(when.strip())):
+        raise ScheduleError(
+            field="after",
+            value=text,
+            expected="a job, on success|failure|done, and if you like delay, pass output, when PATTERN",
+            example="after build on success",
+        )
+    return After(
+        job,
+        ChainOn(given.get("on", ChainOn.SUCCESS)),
+        when.strip() or None,
+        parse_duration(given["delay"], field="after.delay") if "delay" in given else timedelta(),
+        ChainPass(given.get("pass", ChainPass.NOTHING)),
+    )
 
 
 def format_after(after: After) -> str:
     """The text that ``parse_after`` reads back."""
-    return f"{after.job} on {after.on}"
+    delay = f" delay {format_duration(after.delay)}" if after.delay else ""
+    hands_over = f" pass {after.hands_over}" if after.hands_over is not ChainPass.NOTHING else ""
+    when = f" when {after.when}" if after.when else ""
+    return f"{after.job} on {after.on}{delay}{hands_over}{when}"
 
 
 def fires(after: After, state: RunState, output: str) -> bool:
@@ -71,21 +83,35 @@ def matches(pattern: str, output: str) -> bool:
     """Plain text is looked for as it is; between slashes it is a regular expression, ``/done in \\d+s/``."""
     tail = output[-_SEARCHED:]
     if len(pattern) > 2 and pattern.startswith("/") and pattern.endswith("/"):
-        return re.search(pattern[1:-1], tail) is not None
+        # RE2 takes linear time, whatever the pattern; a stray half of a character is not its business.
+        return _compiled(pattern[1:-1]).search(tail.encode("utf-8", "replace").decode()) is not None
     return pattern in tail
 
 
 def check_after(after: After) -> None:
-    """Refuse a pattern that cannot be compiled and a delay that is negative."""
-    if after.delay < timedelta():
-        raise ScheduleError(field="after.delay", value=str(after.delay), expected="zero or more", example="5m")
+    """Refuse a pattern that cannot be compiled and a delay that is negative or longer than a century."""
+    if not timedelta() <= after.delay <= MAX_DURATION:
+        raise ScheduleError(
+            field="after.delay", value=str(after.delay), expected="a duration from zero to 36525d", example="5m"
+        )
+    matches(after.when or "", "")
+
+
+@lru_cache(maxsize=1024)
+def _compiled(pattern: str) -> Any:  # noqa: ANN401 - the library has no types
+    # Imported only where a chain has a pattern: it costs more than the rest of the core.
+    import re2  # noqa: PLC0415
+
+    options = re2.Options()
+    options.log_errors = False
     try:
-        matches(after.when or "", "")
-    except (re.error, OverflowError, RecursionError) as error:
+        return re2.compile(pattern, options=options)
+    except (re2.error, UnicodeEncodeError) as error:
+        reason = error.args[0] if isinstance(error, re2.error) else "half a character"
         raise ScheduleError(
             field="after.when",
-            value=after.when or "",
-            expected=f"plain text or a valid /pattern/ ({error})",
+            value=f"/{pattern}/",
+            expected=f"plain text or a valid /pattern/ ({reason.decode() if isinstance(reason, bytes) else reason})",
             example="/[1-9]\\d* failed/",
         ) from None
 

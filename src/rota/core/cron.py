@@ -19,6 +19,7 @@ from rota.core.cron_fields import DAY, FIELDS, WEEKDAY, split_fields
 from rota.core.zone import (
     fall_back,
     first_instant,
+    in_utc,
     is_doubled,
     is_gap,
     second_instant,
@@ -71,7 +72,7 @@ def parse_cron(text: str) -> CronExpression:
         raise CronParseError(
             text,
             field=DAY.name,
-            reason="no date ever matches its day and month fields",
+            reason="no date ever matches its day of month, month and day of week together",
             expected="a day that exists in at least one of the months",
             example="0 0 28-31 2 *",
         ) from None
@@ -97,7 +98,8 @@ def next_cron(text: str, after: datetime, zone_name: str) -> datetime | None:
 
 def calculate_next_cron_trigger(text: str, after: datetime, zone: str = "UTC") -> datetime | None:
     """The public name of ``next_cron``: a time without an offset is a wall time in the zone."""
-    return next_cron(text, after if after.tzinfo else first_instant(after, zone_named(zone)), zone)
+    instant = in_utc(after, field="after") if after.tzinfo else first_instant(after, zone_named(zone))
+    return next_cron(text, instant, zone)
 
 
 @lru_cache(maxsize=65_536)

@@ -49,7 +49,8 @@ FIELDS = (MINUTE, HOUR, DAY, MONTH, WEEKDAY)
 
 def split_fields(text: str) -> tuple[str, ...]:
     """The five fields of an expression in canonical form: aliases resolved, names as numbers, ``?`` as ``*``."""
-    words = _expand_alias(text).upper().split()
+    # Letters beyond ASCII may turn into others when made large; they are refused as they are.
+    words = [word.upper() if word.isascii() else word for word in _expand_alias(text).split()]
     if len(words) != len(FIELDS):
         raise _wrong_count(text, len(words))
     return tuple(_canonical_field(text, field, word) for field, word in zip(FIELDS, words, strict=True))
@@ -118,6 +119,8 @@ def _canonical_range(text: str, field: Field, head: str) -> str:
     if head == "*":
         return head
     first, dash, last = head.partition("-")
+    if dash and not (first and last):
+        raise _refused(text, field, f'"{head.lower()}" is not valid')
     low = _number(text, field, first)
     if not dash:
         return str(low)

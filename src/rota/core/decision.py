@@ -66,12 +66,16 @@ class Step(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Decision(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The governor's answer. ``redecide_at`` is when a hint expires and the question must be asked again."""
+    """The governor's answer."""
 
     next_run_at: datetime | None
     source: Source
     trail: tuple[Step, ...] = ()
     redecide_at: datetime | None = None
+    """When a hint expires and the question must be asked again."""
+    match_at: datetime | None = None
+    """The appointment that this time stands for, before stagger, clamps and quiet hours moved it; none for a time that
+    is counted from an anchor, as intervals are."""
 
 
 def replay(trail: Iterable[Step]) -> tuple[datetime | None, Source]:

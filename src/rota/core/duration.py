@@ -34,20 +34,33 @@ _COMMON_SLIPS = {
 }
 
 
-def parse_duration(text: str) -> timedelta:
+def parse_duration(text: str, *, field: str = "duration") -> timedelta:
     """Read a duration; a whole number of microseconds, more than zero and at most a century."""
+    try:
+        return _parse(text)
+    except _Refusal as refusal:
+        raise IntervalParseError(refusal.reason, text=text, kind=refusal.kind, field=field) from None
+
+
+class _Refusal(Exception):  # noqa: N818 - never leaves this module
+    def __init__(self, reason: str, kind: IntervalErrorKind) -> None:
+        self.reason = reason
+        self.kind = kind
+
+
+def _parse(text: str) -> timedelta:
     stripped = text.strip()
     if not stripped:
-        raise IntervalParseError("it is empty", text=text, kind=IntervalErrorKind.EMPTY)
+        raise _Refusal("it is empty", IntervalErrorKind.EMPTY)
     if stripped.startswith("-"):
-        raise _negative(stripped, text)
+        raise _negative(stripped)
     total = timedelta()
     for number, unit in filter(any, _PART.findall(stripped)):
-        total += _part_value(number, unit.lower(), text)
+        total += _part_value(number, unit.lower())
         if total > MAX_DURATION:
-            raise IntervalParseError("it is longer than 36525d", text=text, kind=IntervalErrorKind.OVERFLOW)
+            raise _Refusal("it is longer than 36525d", IntervalErrorKind.OVERFLOW)
     if not total:
-        raise IntervalParseError("Zero interval is not allowed", text=text, kind=IntervalErrorKind.ZERO)
+        raise _Refusal("Zero interval is not allowed", IntervalErrorKind.ZERO)
     return total
 
 
@@ -66,49 +79,41 @@ def format_duration(duration: timedelta) -> str:
     return "".join(parts)
 
 
-def _negative(stripped: str, text: str) -> IntervalParseError:
+def _negative(stripped: str) -> _Refusal:
     if any(character in "0123456789" for character in stripped):
-        return IntervalParseError("Negative intervals are not allowed", text=text, kind=IntervalErrorKind.NEGATIVE)
-    return _missing_number(text)
+        return _Refusal("Negative intervals are not allowed", IntervalErrorKind.NEGATIVE)
+    return _missing_number()
 
 
-def _missing_number(text: str) -> IntervalParseError:
-    return IntervalParseError(
-        'Missing number. Expected format: "{number}{unit}"', text=text, kind=IntervalErrorKind.MISSING_NUMBER
-    )
+def _missing_number() -> _Refusal:
+    return _Refusal('Missing number. Expected format: "{number}{unit}"', IntervalErrorKind.MISSING_NUMBER)
 
 
-def _part_value(number: str, unit: str, text: str) -> timedelta:
+def _part_value(number: str, unit: str) -> timedelta:
     match = _NUMBER.fullmatch(number)
     if match is None:
-        raise _missing_number(text)
+        raise _missing_number()
     if not unit:
-        raise IntervalParseError(
-            'Missing time unit. Expected format: "{number}{unit}"',
-            text=text,
-            kind=IntervalErrorKind.MISSING_UNIT,
-        )
+        raise _Refusal('Missing time unit. Expected format: "{number}{unit}"', IntervalErrorKind.MISSING_UNIT)
     if unit not in UNITS:
-        raise _unknown_unit(unit, text)
-    return _scaled(match["whole"], match["fraction"] or "", UNITS[unit], text)
+        raise _unknown_unit(unit)
+    return _scaled(match["whole"], match["fraction"] or "", UNITS[unit])
 
 
-def _scaled(whole: str, fraction: str, unit: timedelta, text: str) -> timedelta:
+def _scaled(whole: str, fraction: str, unit: timedelta) -> timedelta:
     # Integers only: 1.1h must be 3960 seconds, which floats cannot promise.
     whole = whole.lstrip("0") or "0"
     if len(whole) > _MAX_DIGITS:
-        raise IntervalParseError("it is longer than 36525d", text=text, kind=IntervalErrorKind.OVERFLOW)
+        raise _Refusal("it is longer than 36525d", IntervalErrorKind.OVERFLOW)
     fraction = fraction[:_MAX_DIGITS]
     digits = int(whole + fraction)
     microseconds = digits * (unit // _MICROSECOND) // 10 ** len(fraction)
     return timedelta(microseconds=min(microseconds, 2 * (MAX_DURATION // _MICROSECOND)))
 
 
-def _unknown_unit(unit: str, text: str) -> IntervalParseError:
+def _unknown_unit(unit: str) -> _Refusal:
     slip = _COMMON_SLIPS.get(unit) or (unit[0] if unit[0] in UNITS and unit.isalpha() else None)
     hint = f' (did you mean "{slip}"?)' if slip else ""
-    return IntervalParseError(
-        f'Invalid time unit "{unit}". Valid units are: {", ".join(UNITS)}{hint}',
-        text=text,
-        kind=IntervalErrorKind.UNKNOWN_UNIT,
+    return _Refusal(
+        f'Invalid time unit "{unit}". Valid units are: {", ".join(UNITS)}{hint}', IntervalErrorKind.UNKNOWN_UNIT
     )

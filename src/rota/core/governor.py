@@ -30,16 +30,18 @@ from rota.core.schedule import (
     once_instant,
     stagger_offset,
 )
+from rota.core.zone import in_utc
 
 _TICK = timedelta(microseconds=1)
 _CONSUMING = (Moment.FIRED, Moment.SKIPPED)
 _COUNTS_FROM_NOW = (Moment.FIRED, Moment.SKIPPED, Moment.SETTLED)
-_INTERVAL_SOURCES = (Source.BASELINE_INTERVAL, Source.AI_INTERVAL)
+_WALL_SOURCES = (Source.BASELINE_CRON, Source.BASELINE_CALENDAR)
 
 
 class _Candidate(NamedTuple):
     at: datetime | None
     source: Source
+    match_at: datetime | None = None
 
 
 class _Question(NamedTuple):
@@ -78,11 +80,12 @@ def decide(now: datetime, state: JobState, *, moment: Moment = Moment.REPLANNED,
     """When a job runs next. ``share`` (0 to 1) is the part of its jitter that this interval takes."""
     if state.planned is not None and moment not in _CONSUMING and _is_due(state.planned, now):
         return state.planned
+    now = in_utc(now, field="now")
     question = _Question(now, state, moment, share, [Step(Rule.ASKED, now, because=moment.value)])
     chosen = _choose(question)
     for rule in (_overdue, _clamp, _not_before, _quiet, _end_of_life, _pause):
         chosen = rule(question, chosen)
-    return Decision(chosen.at, chosen.source, tuple(question.trail), next_expiry(state.hints, now))
+    return Decision(chosen.at, chosen.source, tuple(question.trail), next_expiry(state.hints, now), chosen.match_at)
 
 
 def _is_due(planned: Decision, now: datetime) -> bool:
@@ -92,7 +95,7 @@ def _is_due(planned: Decision, now: datetime) -> bool:
 
 def _choose(question: _Question) -> _Candidate:
     baseline = _baseline(question)
-    if not question.state.is_enabled:
+    if not question.state.is_active:
         return question.note(Rule.CHOSEN, baseline)
     if not takes_hints(question.timing):
         return question.note(Rule.CHOSEN, baseline, because="hints do not apply to this type of schedule")
@@ -115,8 +118,9 @@ def _before(one: _Candidate, other: _Candidate) -> bool:
 
 
 def _baseline(question: _Question) -> _Candidate:
-    if not question.state.is_enabled:
-        return question.note(Rule.CANDIDATE, _Candidate(None, Source.NONE), because="the job is not enabled")
+    if not question.state.is_active:
+        because = "the job is not accepted yet" if question.state.is_proposed else "the job is not enabled"
+        return question.note(Rule.CANDIDATE, _Candidate(None, Source.NONE), because=because)
     schedule = question.timing.schedule
     match schedule:
         case Every():
@@ -165,18 +169,29 @@ def _first_interval(state: JobState, every: Every, wait: timedelta) -> tuple[dat
 
 def _baseline_wall(question: _Question, schedule: Wall) -> _Candidate:
     timing, state = question.timing, question.state
-    # The high-water mark keeps a clock that steps back from firing the same time again.
-    after = max(question.now, state.fired_until or question.now)
+    offset = stagger_offset(state.name, timing.stagger) if timing.stagger else timedelta()
+    after = _last_passed(question, offset)
     if timing.begins_at is not None:
-        after = max(after, timing.begins_at - _TICK)
+        after = max(after, timing.begins_at - offset - _TICK)
     source, because = _wall_source(schedule), f"the next match in {timing.zone}"
     if _climbs(question):
         step = ladder_step(timing.backoff, state.failure_count)  # type: ignore[arg-type] # _climbs says so
-        after = max(after, (question.anchor or question.now) + step - _TICK)
+        after = max(after, (question.anchor or question.now) + step - offset - _TICK)
         source, because = Source.BACKOFF, f"{state.failure_count} failures wait at least {step}"
-    offset = stagger_offset(state.name, timing.stagger) if timing.stagger else timedelta()
-    at = next_wall(schedule, after - offset, timing.zone)
-    return question.note(Rule.CANDIDATE, _Candidate(at and at + offset, source), because=because)
+    match_at = next_wall(schedule, after, timing.zone)
+    return question.note(Rule.CANDIDATE, _Candidate(match_at and match_at + offset, source, match_at), because=because)
+
+
+def _last_passed(question: _Question, offset: timedelta) -> datetime:
+    """The last appointment that needs no run any more, on the clock that stagger has not moved."""
+    state = question.state
+    # The high-water mark keeps a clock that steps back from firing the same time again.
+    after = max(question.now - offset, state.fired_until or question.now - offset)
+    pending = state.planned.match_at if state.planned and state.planned.source in _WALL_SOURCES else None
+    if pending is None or question.moment in _CONSUMING or pending > after:
+        return after
+    # An edit took stagger away from an appointment that was still to come; it must not be lost.
+    return max(pending - _TICK, state.fired_until or pending - _TICK)
 
 
 def _wall_source(schedule: Wall) -> Source:
@@ -188,7 +203,7 @@ def _baseline_once(question: _Question, once: Once) -> _Candidate:
     fired_until = question.state.fired_until
     if question.moment in _CONSUMING or (fired_until is not None and fired_until >= at):
         return question.note(Rule.CANDIDATE, _Candidate(None, Source.NONE), because="its one time has been fired")
-    return question.note(Rule.CANDIDATE, _Candidate(at, Source.BASELINE_ONCE))
+    return question.note(Rule.CANDIDATE, _Candidate(at, Source.BASELINE_ONCE, at))
 
 
 def _hint_candidates(question: _Question) -> tuple[_Candidate | None, _Candidate | None]:
@@ -200,8 +215,12 @@ def _hint_candidates(question: _Question) -> tuple[_Candidate | None, _Candidate
         elif isinstance(hint, IntervalHint):
             interval = _interval_hint(question, hint)
         elif isinstance(hint, OneShotHint):
-            oneshot = _oneshot_hint(question, hint)
+            oneshot = _earlier(oneshot, _oneshot_hint(question, hint))
     return interval, oneshot
+
+
+def _earlier(one: _Candidate | None, other: _Candidate | None) -> _Candidate | None:
+    return one if one is not None and other is not None and _before(one, other) else other
 
 
 def _hint_source(hint: AnyHint) -> Source:
@@ -221,7 +240,8 @@ def _interval_hint(question: _Question, hint: IntervalHint) -> _Candidate:
 
 
 def _oneshot_hint(question: _Question, hint: OneShotHint) -> _Candidate | None:
-    candidate = _Candidate(hint.run_at, Source.AI_ONESHOT)
+    is_interval = isinstance(question.timing.schedule, Every)
+    candidate = _Candidate(hint.run_at, Source.AI_ONESHOT, None if is_interval else hint.run_at)
     if question.awaits_completion:
         # Were it planned now, an overlapping run would swallow it; the settlement will offer it again.
         question.note(Rule.IGNORED, candidate, because="it waits for the end of this run")
@@ -236,7 +256,7 @@ def _by(hint: AnyHint) -> str:
 def _overdue(question: _Question, chosen: _Candidate) -> _Candidate:
     if chosen.at is None or chosen.at >= question.now:
         return chosen
-    due = _Candidate(question.now, chosen.source)
+    due = chosen._replace(at=question.now)
     return question.note(Rule.OVERDUE, due, limit=chosen.at, because="what is overdue is due now")
 
 
@@ -251,7 +271,7 @@ def _clamp_min(question: _Question, chosen: _Candidate) -> _Candidate:
     # A job that has never run has nothing to keep a distance from.
     if least is None or anchor is None or chosen.at is None or chosen.at >= anchor + least:
         return chosen
-    clamped = _Candidate(anchor + least, Source.CLAMPED_MIN)
+    clamped = chosen._replace(at=anchor + least, source=Source.CLAMPED_MIN)
     return question.note(Rule.CLAMPED, clamped, limit=chosen.at, because=f"min_interval is {least}")
 
 
@@ -259,7 +279,7 @@ def _clamp_max(question: _Question, chosen: _Candidate) -> _Candidate:
     most, anchor = question.timing.max_interval, question.anchor or question.state.scheduled_at
     if most is None or chosen.at is None or chosen.at <= max(anchor + most, question.now):
         return chosen
-    clamped = _Candidate(max(anchor + most, question.now), Source.CLAMPED_MAX)
+    clamped = chosen._replace(at=max(anchor + most, question.now), source=Source.CLAMPED_MAX)
     return question.note(Rule.CLAMPED, clamped, limit=chosen.at, because=f"max_interval is {most}")
 
 
@@ -267,23 +287,20 @@ def _not_before(question: _Question, chosen: _Candidate) -> _Candidate:
     begins_at = question.timing.begins_at
     if begins_at is None or chosen.at is None or chosen.at >= begins_at:
         return chosen
-    return question.note(Rule.NOT_BEFORE, _Candidate(begins_at, chosen.source), because="the job begins then")
+    return question.note(Rule.NOT_BEFORE, chosen._replace(at=begins_at), because="the job begins then")
 
 
 def _quiet(question: _Question, chosen: _Candidate) -> _Candidate:
     timing = question.timing
-    if chosen.at is None or not timing.quiet or not _defers(timing, chosen.source):
+    # Skipping an interval would only ask again an interval later, so what is counted waits for the end either way.
+    is_moved = timing.quiet_policy is QuietPolicy.DEFER or chosen.match_at is None
+    if chosen.at is None or not timing.quiet or not is_moved:
         return chosen
     end = quiet_end(chosen.at, timing.quiet, timing.zone)
     if end is None:
         return chosen
-    moved = _Candidate(end, Source.QUIET)
+    moved = chosen._replace(at=end, source=Source.QUIET)
     return question.note(Rule.QUIET, moved, limit=chosen.at, because="quiet hours end then")
-
-
-def _defers(timing: Timing, source: Source) -> bool:
-    # Skipping an interval would only ask again an interval later, so intervals wait for the end either way.
-    return timing.quiet_policy is QuietPolicy.DEFER or isinstance(timing.schedule, Every) or source in _INTERVAL_SOURCES
 
 
 def _end_of_life(question: _Question, chosen: _Candidate) -> _Candidate:
@@ -291,14 +308,16 @@ def _end_of_life(question: _Question, chosen: _Candidate) -> _Candidate:
     ended = _Candidate(None, Source.NONE)
     if timing.max_runs is not None and question.state.started_count >= timing.max_runs:
         return question.note(Rule.ENDED, ended, because=f"max_runs is {timing.max_runs}")
-    if timing.until is not None and chosen.at is not None and chosen.at > timing.until:
+    # An appointment in time that was moved past the end stays planned, so that it is recorded as expired.
+    last_at = chosen.match_at or chosen.at
+    if timing.until is not None and last_at is not None and last_at > timing.until:
         return question.note(Rule.ENDED, ended, limit=timing.until, because="until comes before")
     return chosen
 
 
 def _pause(question: _Question, chosen: _Candidate) -> _Candidate:
     end = pause_end(question.now, question.state)
-    if end is None or not question.state.is_enabled:
+    if end is None or not question.state.is_active:
         return chosen
     paused = _Candidate(None if end == FOREVER else end, Source.PAUSED)
     return question.note(Rule.PAUSED, paused, because="a pause wins over everything")

@@ -7,6 +7,10 @@ from datetime import datetime, timedelta
 
 import msgspec
 
+from rota.core.duration import MAX_DURATION
+from rota.core.zone import in_utc
+from rota.errors import ScheduleError
+
 MAX_PAUSE_HINT = timedelta(hours=24)
 
 
@@ -37,6 +41,27 @@ class PauseHint(Hint, frozen=True, kw_only=True, tag="pause"):
 
 
 AnyHint = IntervalHint | OneShotHint | PauseHint
+
+
+def check_hint(hint: AnyHint, *, now: datetime) -> None:
+    """Refuse a hint that has expired, an interval that is none, and a pause of more than a day."""
+    if in_utc(hint.expires_at, field="ttl") <= now:
+        raise ScheduleError(
+            field="ttl", value=hint.expires_at.isoformat(), expected="an expiry after now", example="15m"
+        )
+    match hint:
+        case IntervalHint(interval=interval) if not timedelta() < interval <= MAX_DURATION:
+            raise ScheduleError(
+                field="interval", value=str(interval), expected="more than zero, at most 36525d", example="5m"
+            )
+        case OneShotHint(run_at=run_at):
+            in_utc(run_at, field="at")
+        case PauseHint(pause_until=end) if in_utc(end, field="pause_until") - now > MAX_PAUSE_HINT:
+            raise ScheduleError(
+                field="pause_until", value=end.isoformat(), expected="at most 24h from now", example="in 2h"
+            )
+        case _:
+            pass
 
 
 def active_hints(hints: Sequence[AnyHint], now: datetime) -> tuple[AnyHint, ...]:

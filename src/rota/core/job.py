@@ -10,14 +10,15 @@ import msgspec
 from rota.core.backoff import Backoff, NoBackoff, check_backoff
 from rota.core.chain import After, check_after
 from rota.core.decision import Decision, Source
+from rota.core.duration import MAX_DURATION
 from rota.core.hint import AnyHint, PauseHint, active_hints
 from rota.core.quiet import Quiet, QuietPolicy, check_quiet
-from rota.core.schedule import MAX_JITTER, Every, Once, Schedule, Wall, check_schedule
-from rota.core.zone import zone_named
+from rota.core.schedule import LAST_INSTANT, Every, Once, Schedule, Wall, check_jitter, check_schedule
+from rota.core.zone import in_utc, zone_named
 from rota.errors import ScheduleError
 
 # A pause without an end.
-FOREVER = datetime.max.replace(tzinfo=UTC)
+FOREVER = LAST_INSTANT
 
 
 class JobStatus(StrEnum):
@@ -60,15 +61,29 @@ class JobState(msgspec.Struct, frozen=True, kw_only=True):
     """Whether a run that the schedule counts from is under way."""
     planned: Decision | None = None
     fired_until: datetime | None = None
-    """The high-water mark: every due time up to here has been fired or recorded."""
+    """The high-water mark: every appointment up to here, before stagger moved it, has been fired or recorded."""
     last_completed_at: datetime | None = None
     failure_count: int = 0
     lost_count: int = 0
-    """Runs in a row that took their worker with them."""
+    """Runs since the last success that took their worker with them."""
     started_count: int = 0
     """Scheduled occurrences that were started, for ``max_runs``."""
     hints: tuple[AnyHint, ...] = ()
     paused_until: datetime | None = None
+
+    def __post_init__(self) -> None:
+        for field in _INSTANTS:
+            at = getattr(self, field)
+            if at is not None and at.tzinfo is not UTC:
+                msgspec.structs.force_setattr(self, field, in_utc(at, field=field))
+
+    @property
+    def is_active(self) -> bool:
+        """Whether the schedule counts: neither disabled nor still waiting for a person to accept the job."""
+        return self.is_enabled and not self.is_proposed
+
+
+_INSTANTS = ("created_at", "scheduled_at", "fired_until", "last_completed_at", "paused_until")
 
 
 def takes_hints(timing: Timing) -> bool:
@@ -118,6 +133,9 @@ def check_timing(timing: Timing) -> tuple[str, ...]:
 def _check_life(timing: Timing) -> None:
     if timing.max_runs is not None and timing.max_runs < 1:
         raise ScheduleError(field="max_runs", value=str(timing.max_runs), expected="a number from 1", example="10")
+    for field, at in (("from", timing.begins_at), ("until", timing.until)):
+        if at is not None:
+            in_utc(at, field=field)
     if timing.begins_at and timing.until and timing.until < timing.begins_at:
         raise ScheduleError(
             field="until",
@@ -128,20 +146,17 @@ def _check_life(timing: Timing) -> None:
 
 
 def _check_spread(timing: Timing) -> None:
-    if not 0 <= timing.jitter <= MAX_JITTER:
+    check_jitter(timing.jitter)
+    if not timedelta() <= timing.stagger <= MAX_DURATION:
         raise ScheduleError(
-            field="jitter", value=str(timing.jitter), expected="per cent of the interval, 0-10", example="5"
-        )
-    if timing.stagger < timedelta():
-        raise ScheduleError(
-            field="stagger", value=str(timing.stagger), expected="a duration, zero or more", example="2m"
+            field="stagger", value=str(timing.stagger), expected="a duration from zero to 36525d", example="2m"
         )
 
 
 def _check_clamps(timing: Timing) -> None:
     for field, limit in (("min_interval", timing.min_interval), ("max_interval", timing.max_interval)):
-        if limit is not None and limit <= timedelta():
-            raise ScheduleError(field=field, value=str(limit), expected="more than zero", example="5m")
+        if limit is not None and not timedelta() < limit <= MAX_DURATION:
+            raise ScheduleError(field=field, value=str(limit), expected="more than zero, at most 36525d", example="5m")
     if timing.min_interval and timing.max_interval and timing.min_interval > timing.max_interval:
         raise ScheduleError(
             field="min_interval",

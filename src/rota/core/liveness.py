@@ -19,6 +19,13 @@ class LivenessState(StrEnum):
     DEAD = "dead"
 
 
+class OnSilence(StrEnum):
+    """What silence does to a run: it is flagged and notified, or it fails."""
+
+    FLAG = "flag"
+    FAIL = "fail"
+
+
 class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     """When each kind of sign was last seen; none when there is no such sign to see."""
 

@@ -16,6 +16,7 @@ from rota.core.calendar import (
     Daily,
     Monthly,
     Weekly,
+    check_calendar,
     format_calendar,
     next_calendar,
     parse_clock,
@@ -24,11 +25,12 @@ from rota.core.calendar import (
 )
 from rota.core.chain import After, format_after, parse_after
 from rota.core.cron import next_cron, parse_cron
-from rota.core.duration import format_duration, parse_duration
-from rota.core.zone import first_instant, zone_named
+from rota.core.duration import MAX_DURATION, format_duration, parse_duration
+from rota.core.zone import first_instant, in_utc, zone_named
 from rota.errors import ScheduleError
 
 MAX_JITTER = 10.0
+LAST_INSTANT = datetime.max.replace(tzinfo=UTC)
 
 
 class First(StrEnum):
@@ -116,10 +118,14 @@ def due_times(schedule: Schedule, after: datetime, zone_name: str) -> Iterator[d
 
 
 def next_times(schedule: Schedule | str, *, after: datetime, count: int, zone: str = "UTC") -> tuple[datetime, ...]:
-    """The next due times after an instant; a text is read by ``parse_schedule``."""
+    """The next due times after a time; without an offset it is a wall time in the zone. A text is parsed."""
+    if count < 0:
+        raise ScheduleError(field="count", value=str(count), expected="zero or more", example="5")
+    instant = once_instant(Once(after), zone)
     if isinstance(schedule, str):
-        schedule = parse_schedule(schedule, now=after)
-    return tuple(islice(due_times(schedule, after, zone), count))
+        schedule = parse_schedule(schedule, now=instant)
+    check_schedule(schedule)
+    return tuple(islice(due_times(schedule, instant, zone), count))
 
 
 def check_schedule(schedule: Schedule) -> tuple[str, ...]:
@@ -127,14 +133,13 @@ def check_schedule(schedule: Schedule) -> tuple[str, ...]:
     match schedule:
         case Cron(expression=expression):
             return parse_cron(expression).warnings
-        case Every(interval=interval) if interval <= timedelta():
-            raise ScheduleError(field="every", value=str(interval), expected="more than zero", example="5m")
-        case Weekly(on=()):
-            raise ScheduleError(
-                field="weekly.on", value="", expected="at least one day from mon to sun", example="mon,thu"
-            )
+        case Every(interval=interval):
+            _check_interval(interval)
+        case Daily() | Weekly() | Monthly():
+            check_calendar(schedule)
         case _:
-            return ()
+            pass
+    return ()
 
 
 def parse_schedule(text: str, *, now: datetime) -> Schedule:
@@ -143,7 +148,8 @@ def parse_schedule(text: str, *, now: datetime) -> Schedule:
     rest = rest.strip()
     match word.lower():
         case "every":
-            return Every(parse_duration(rest))
+            interval, is_after = _without_suffix(rest, " first after")
+            return Every(parse_duration(interval, field="every"), First.AFTER if is_after else First.NOW)
         case "daily":
             return Daily(parse_clock(rest, field="daily"))
         case "weekly":
@@ -153,7 +159,8 @@ def parse_schedule(text: str, *, now: datetime) -> Schedule:
             day, at = _split_last(rest, field="monthly", example="monthly 31 09:00")
             return Monthly(parse_month_day(day), parse_clock(at, field="monthly.at"))
         case "once" | "at":
-            return Once(parse_instant(rest, field="once.at"))
+            at, is_removed = _without_suffix(rest, " keep false")
+            return Once(parse_instant(at, field="once.at"), keep=not is_removed)
         case "in":
             return Once(_from_now(rest, now))
         case "manual" | "webhook" | "chat" if not rest:
@@ -161,16 +168,16 @@ def parse_schedule(text: str, *, now: datetime) -> Schedule:
         case "after":
             return parse_after(rest)
         case _:
-            return Cron(parse_cron(text.strip()).text)
+            return Cron(parse_cron(" ".join(text.split())).text)
 
 
 def format_schedule(schedule: Schedule) -> str:
     """One line that ``parse_schedule`` reads back."""
     match schedule:
-        case Once(at=at):
-            return f"once {at.isoformat()}"
-        case Every(interval=interval):
-            return f"every {format_duration(interval)}"
+        case Once(at=at, keep=keep):
+            return f"once {at.isoformat()}" + ("" if keep else " keep false")
+        case Every(interval=interval, first=first):
+            return f"every {format_duration(interval)}" + (" first after" if first is First.AFTER else "")
         case Cron(expression=expression):
             return expression
         case After():
@@ -217,11 +224,21 @@ def calculate_next_trigger(
     share: float = 0.0,
 ) -> datetime:
     """When an interval is due next: now for a first run or an overdue one. ``share`` picks the jitter within 0 to 1."""
-    if isinstance(interval, str):
-        interval = parse_duration(interval)
+    interval = parse_duration(interval) if isinstance(interval, str) else _check_interval(interval)
+    check_jitter(jitter)
+    if not 0 <= share <= 1:
+        raise ScheduleError(field="share", value=str(share), expected="a number from 0 to 1", example="0.5")
+    now = in_utc(now, field="now")
     if last_completed_at is None:
         return now
-    return max(now, last_completed_at + interval + jitter_delay(interval, jitter, share))
+    wait = interval + jitter_delay(interval, jitter, share)
+    return max(now, _within_calendar(in_utc(last_completed_at, field="last_completed_at"), wait) or LAST_INSTANT)
+
+
+def check_jitter(jitter: float) -> None:
+    """Refuse a jitter outside 0 to 10 per cent."""
+    if not 0 <= jitter <= MAX_JITTER:
+        raise ScheduleError(field="jitter", value=str(jitter), expected="per cent of the interval, 0-10", example="5")
 
 
 def is_schedule_due(next_at: datetime | None, now: datetime) -> bool:
@@ -229,8 +246,19 @@ def is_schedule_due(next_at: datetime | None, now: datetime) -> bool:
     return next_at is not None and next_at <= now
 
 
+def _check_interval(interval: timedelta) -> timedelta:
+    if not timedelta() < interval <= MAX_DURATION:
+        raise ScheduleError(field="every", value=str(interval), expected="more than zero, at most 36525d", example="5m")
+    return interval
+
+
+def _without_suffix(text: str, suffix: str) -> tuple[str, bool]:
+    words = " ".join(text.split())
+    return words.removesuffix(suffix), words.endswith(suffix)
+
+
 def _from_now(text: str, now: datetime) -> datetime:
-    at = _within_calendar(now, parse_duration(text))
+    at = _within_calendar(now, parse_duration(text, field="in"))
     if at is None:
         raise ScheduleError(field="in", value=text, expected="a time before the year 9999", example="in 20m")
     return at

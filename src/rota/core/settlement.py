@@ -7,24 +7,30 @@ own end, a person, a shutdown, or the recovery of a worker that vanished.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import NamedTuple
 
 import msgspec
 
-from rota.core.backoff import Retry, retry_delay
+from rota.core.backoff import Retry, check_retry, retry_delay
+from rota.core.catchup import MissReason
 from rota.core.chain import MAX_DEPTH, MAX_FAN_OUT, After, ChainPass, fires
 from rota.core.decision import Decision, Moment
 from rota.core.governor import decide
 from rota.core.hint import AnyHint, remaining_hints
 from rota.core.job import FOREVER, JobState
+from rota.core.liveness import Liveness, LivenessState, OnSilence
 from rota.core.run import ENDED, FAILURES, TRANSITIONS, Cause, Run, RunState, moves_schedule, transition
 from rota.core.schedule import Once
 from rota.core.usage import Usage
-from rota.errors import RunStateError
+from rota.errors import RunStateError, ScheduleError
 
 MAX_LOST = 3
+APPROVAL_TIME = timedelta(hours=24)
+# Enough of the output to show a model or a person what went wrong.
+_LAST_LINES = 20
+_LAST_CHARACTERS = 4_000
 
 
 class EndReason(StrEnum):
@@ -34,7 +40,11 @@ class EndReason(StrEnum):
     OVER_BUDGET = "over_budget"
     SHUTDOWN = "shutdown"
     STALE = "stale"
+    SILENT = "silent"
     NO_WORK = "no_work"
+    SUPERSEDED = "superseded"
+    """A retry that gave way to a newer scheduled run: the attempt before it was the last, and it failed."""
+    APPROVAL_EXPIRED = "approval_expired"
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -155,7 +165,7 @@ def settle(
         pause_note=pause_note,
         agent_pause_note=_agent_pause_note(outcome),
         removes_job=_removes_job(run, outcome, state),
-        cancels_descendants=ended is RunState.CANCELLED,
+        cancels_descendants=ended is RunState.CANCELLED and not _is_superseded(outcome),
     )
     notices = _notices(settled, outcome, state, rules)
     return msgspec.structs.replace(settled, notices=notices, events=_events(settled, state))
@@ -166,6 +176,33 @@ def outcome_of_abandoned(run: Run) -> Outcome | None:
     if run.started_at is None:
         return None
     return Outcome(state=RunState.LOST, error="its worker vanished; whether it finished is not known")
+
+
+def outcome_of_waiting(now: datetime, run: Run, *, queue_timeout: timedelta | None) -> Outcome | None:
+    """What becomes of a run that has waited too long for a slot or for a person's answer; none when it may go on."""
+    if run.state is RunState.HELD and now - run.requested_at >= APPROVAL_TIME:
+        return Outcome(state=RunState.CANCELLED, reason=EndReason.APPROVAL_EXPIRED, error="nobody answered in 24h")
+    since = run.start_after or run.requested_at
+    if run.state is RunState.QUEUED and queue_timeout is not None and now - since >= queue_timeout:
+        return Outcome(state=RunState.MISSED, reason=MissReason.QUEUE_TIMEOUT)
+    return None
+
+
+def outcome_of_liveness(liveness: Liveness, on_silence: OnSilence) -> Outcome | None:
+    """Dead evidence ends a run; silence only where the job says so, otherwise it is flagged."""
+    if liveness.state is LivenessState.DEAD:
+        return Outcome(state=RunState.FAILED, reason=EndReason.STALE, error=liveness.because)
+    if liveness.state is LivenessState.SILENT and on_silence is OnSilence.FAIL:
+        return Outcome(state=RunState.FAILED, reason=EndReason.SILENT, error=liveness.because)
+    return None
+
+
+def check_settle(rules: SettleRules) -> None:
+    """Refuse counts below one and retries that cannot be."""
+    check_retry(rules.retry)
+    for field, count in (("pause_after", rules.pause_after), ("notify_after", rules.notify_after)):
+        if count is not None and count < 1:
+            raise ScheduleError(field=field, value=str(count), expected="a number from 1", example="5")
 
 
 def _end(current: RunState, target: RunState) -> RunState:
@@ -188,7 +225,7 @@ def _retry(now: datetime, run: Run, outcome: Outcome, retry: Retry) -> RunReques
         due_at=run.due_at,
         # What a shutdown interrupted has not failed: it goes on as soon as there is an engine again.
         start_after=now if outcome.state is RunState.CANCELLED else now + wait,
-        failure=_failure_text(outcome),
+        failure=_failure_with_output(outcome),
     )
 
 
@@ -212,12 +249,26 @@ def _failure_text(outcome: Outcome) -> str:
     return "; ".join(part for part in (outcome.state, outcome.reason, code, status, outcome.error) if part)
 
 
+def _failure_with_output(outcome: Outcome) -> str:
+    lines = outcome.output[-_LAST_CHARACTERS:].splitlines()[-_LAST_LINES:]
+    return "\n".join((_failure_text(outcome), "Last lines of its output:", *lines)) if lines else _failure_text(outcome)
+
+
+def _is_superseded(outcome: Outcome) -> bool:
+    return outcome.state is RunState.CANCELLED and outcome.reason == EndReason.SUPERSEDED
+
+
+def _counted_state(outcome: Outcome) -> RunState:
+    """What counts and chains see: the failure of the attempt that a superseded retry was to repeat."""
+    return RunState.FAILED if _is_superseded(outcome) else outcome.state
+
+
 def _counts(run: Run, outcome: Outcome, state: JobState, *, is_last: bool) -> _Counts:
     """Failures in a row follow the last attempt; what a person asked for never adds one."""
     if outcome.state is RunState.SUCCEEDED:
         return _Counts(0, 0)
     lost = state.lost_count + (outcome.state is RunState.LOST)
-    adds = is_last and outcome.state in FAILURES and run.origin is not Cause.MANUAL
+    adds = is_last and _counted_state(outcome) in FAILURES and run.origin is not Cause.MANUAL
     return _Counts(state.failure_count + adds, lost)
 
 
@@ -237,7 +288,7 @@ def _pause_note(outcome: Outcome, counts: _Counts, state: JobState, rules: Settl
 def _chain(
     now: datetime, run: Run, outcome: Outcome, children: Sequence[Child]
 ) -> tuple[tuple[RunRequest, ...], tuple[RefusedChild, ...]]:
-    fired = [child for child in children if fires(child.after, outcome.state, outcome.output)]
+    fired = [child for child in children if fires(child.after, _counted_state(outcome), outcome.output)]
     if run.depth >= MAX_DEPTH:
         return (), tuple(RefusedChild(child.job, f"chain_depth: at most {MAX_DEPTH}") for child in fired)
     refused = tuple(RefusedChild(child.job, f"fan_out: at most {MAX_FAN_OUT}") for child in fired[MAX_FAN_OUT:])

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-import calendar
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import takewhile
 
 import msgspec
 
-from rota.core.calendar import LAST, Daily, MonthDay, Monthly, NthWeekday, Weekday, Weekly, format_clock, ordinal_word
+from rota.core.calendar import (
+    DAY_NAMES,
+    LAST,
+    Daily,
+    MonthDay,
+    Monthly,
+    NthWeekday,
+    Weekday,
+    Weekly,
+    format_clock,
+    ordinal_word,
+)
 from rota.core.chain import After, ChainOn
 from rota.core.cron import parse_cron
 from rota.core.duration import format_duration
@@ -57,7 +67,7 @@ def clock_change_nights(
     schedule: Schedule, zone_name: str, *, after: datetime, until: datetime
 ) -> tuple[ClockChangeNight, ...]:
     """The clock changes in ``(after, until]`` that touch a schedule."""
-    if not isinstance(schedule, Wall):
+    if not isinstance(schedule, Wall | Once):
         return ()
     changes = clock_changes(zone_named(zone_name), after=after, until=until)
     nights = (_night(schedule, zone_name, change) for change in changes)
@@ -82,14 +92,14 @@ def _rule_in_words(rule: MonthDay | NthWeekday) -> str:
 
 
 def _day_name(day: Weekday) -> str:
-    return str(calendar.day_name[day])
+    return DAY_NAMES[day]
 
 
 def _listed(words: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
 
 
-def _night(schedule: Wall, zone_name: str, change: ClockChange) -> ClockChangeNight:
+def _night(schedule: Wall | Once, zone_name: str, change: ClockChange) -> ClockChangeNight:
     is_gap = change.wall_after > change.wall_before
     begin, end = sorted((change.wall_before, change.wall_after))
     walls = _walls_between(schedule, begin, end)
@@ -101,14 +111,17 @@ def _night(schedule: Wall, zone_name: str, change: ClockChange) -> ClockChangeNi
     return ClockChangeNight(change, walls, fires, is_gap, words)
 
 
-def _walls_between(schedule: Wall, begin: datetime, end: datetime) -> tuple[datetime, ...]:
+def _walls_between(schedule: Wall | Once, begin: datetime, end: datetime) -> tuple[datetime, ...]:
+    if isinstance(schedule, Once):
+        is_between = schedule.at.tzinfo is None and begin <= schedule.at < end
+        return (schedule.at,) if is_between else ()
     # In UTC no clock ever changes, so there the due times of a schedule are its wall times.
     instants = due_times(schedule, begin.replace(tzinfo=UTC) - _TICK, "UTC")
     walls = (instant.replace(tzinfo=None) for instant in instants)
     return tuple(takewhile(lambda wall: wall < end, walls))
 
 
-def _is_fixed(schedule: Wall) -> bool:
+def _is_fixed(schedule: Wall | Once) -> bool:
     return not isinstance(schedule, Cron) or parse_cron(schedule.expression).is_fixed
 
 
@@ -121,9 +134,10 @@ def _second_passes(walls: Sequence[datetime], zone_name: str) -> tuple[datetime,
 
 
 def _night_in_words(begin: datetime, end: datetime, *, is_gap: bool, is_fixed: bool) -> str:
-    hours = f"{begin:%H:%M} to {end:%H:%M}"
+    form = "%H:%M" if end - begin < timedelta(days=1) else "%Y-%m-%d %H:%M"
+    hours = f"{begin:{form}} to {end:{form}}"
     if is_gap:
-        effect = f"fires at {end:%H:%M} instead" if is_fixed else "nothing runs in between"
+        effect = f"fires at {end:{form}} instead" if is_fixed else "nothing runs in between"
         return f"clocks skip {hours}: {effect}"
     effect = "fires once, the first time" if is_fixed else "runs both times"
     return f"clocks show {hours} twice: {effect}"

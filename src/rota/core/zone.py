@@ -15,21 +15,42 @@ import msgspec
 from rota.errors import ScheduleError
 
 _SECOND = timedelta(seconds=1)
+# Files that some systems keep beside the zones, and copies with leap seconds: none of them is an IANA zone.
+_NOT_ZONES = ("right/", "posix/", "posixrules", "localtime", "Factory")
 
 
 @lru_cache(maxsize=1024)
 def zone_named(name: str) -> ZoneInfo:
     """The IANA zone of that name."""
     try:
-        return ZoneInfo(name)
+        if not name.startswith(_NOT_ZONES):
+            return ZoneInfo(name)
     except (KeyError, ValueError, OSError):
-        near = difflib.get_close_matches(name, available_timezones(), n=1)
+        pass
+    known = (zone for zone in available_timezones() if not zone.startswith(_NOT_ZONES))
+    near = difflib.get_close_matches(name, known, n=1)
+    raise ScheduleError(
+        field="timezone",
+        value=name,
+        expected=f"an IANA zone name, such as {near[0]}" if near else "an IANA zone name",
+        example="Europe/Berlin",
+    )
+
+
+def resolve_zone(own: str | None, agent: str | None, fleet: str | None, *, machine: str) -> str:
+    """The zone of a job: its own, else its agent's, else the fleet's, else the machine's."""
+    return own or agent or fleet or machine
+
+
+def in_utc(at: datetime, *, field: str) -> datetime:
+    """The same instant in UTC, where adding a duration means elapsed time."""
+    if at.tzinfo is UTC:
+        return at
+    if at.tzinfo is None:
         raise ScheduleError(
-            field="timezone",
-            value=name,
-            expected="an IANA zone name" + (f", did you mean {near[0]}?" if near else ""),
-            example="Europe/Berlin",
-        ) from None
+            field=field, value=at.isoformat(), expected="a time with an offset", example="2026-12-01T09:00+00:00"
+        )
+    return at.astimezone(UTC)
 
 
 def wall_time(instant: datetime, zone: tzinfo) -> datetime:

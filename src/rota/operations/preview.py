@@ -6,7 +6,16 @@ from datetime import datetime, timedelta
 
 import msgspec
 
-from rota.core.schedule import Schedule, check_schedule, format_schedule, next_times, schedule_type
+from rota.core.schedule import (
+    LAST_INSTANT,
+    Every,
+    First,
+    Schedule,
+    check_schedule,
+    format_schedule,
+    next_times,
+    schedule_type,
+)
 from rota.core.words import ClockChangeNight, clock_change_nights, in_words
 from rota.core.zone import zone_named
 
@@ -14,6 +23,8 @@ from rota.core.zone import zone_named
 LOOK_AHEAD = timedelta(days=370)
 # Zone rules are guesses by then.
 FARTHEST = timedelta(days=20 * 366)
+# Days are still counted from here, so some must be left.
+_LAST_LOOK = LAST_INSTANT - timedelta(days=3)
 
 
 class DueTime(msgspec.Struct, frozen=True):
@@ -38,8 +49,8 @@ def preview(schedule: Schedule, *, now: datetime, zone: str, count: int) -> Prev
     """What a person wants to see before saving a schedule."""
     warnings = check_schedule(schedule)
     where = zone_named(zone)
-    instants = next_times(schedule, after=now, count=count, zone=zone)
-    until = min(max([now + LOOK_AHEAD, *instants[-1:]]), now + FARTHEST)
+    instants = _due_times(schedule, now=now, zone=zone, count=count)
+    until = min(max([_later(now, LOOK_AHEAD), *instants[-1:]]), _later(now, FARTHEST))
     nights = clock_change_nights(schedule, zone, after=now, until=until)
     notes = {instant: night.in_words for night in nights for instant in night.fires}
     return Preview(
@@ -51,3 +62,14 @@ def preview(schedule: Schedule, *, now: datetime, zone: str, count: int) -> Prev
         tuple(DueTime(at, at.astimezone(where), notes.get(at, "")) for at in instants),
         nights,
     )
+
+
+def _due_times(schedule: Schedule, *, now: datetime, zone: str, count: int) -> tuple[datetime, ...]:
+    """Saved now, a new interval job would run at once."""
+    if isinstance(schedule, Every) and schedule.first is First.NOW:
+        return (now, *next_times(schedule, after=now, count=count - 1, zone=zone))
+    return next_times(schedule, after=now, count=count, zone=zone)
+
+
+def _later(now: datetime, wait: timedelta) -> datetime:
+    return now + wait if now < _LAST_LOOK - wait else _LAST_LOOK
