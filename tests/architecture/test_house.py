@@ -44,6 +44,10 @@ def test_every_public_name_is_listed_once_sorted_and_loads() -> None:
     assert set(rota.__all__) <= set(dir(rota))
 
 
+def test_type_checkers_are_told_that_rota_is_typed() -> None:
+    assert (ROOT / "src" / "rota" / "py.typed").exists()
+
+
 def test_unknown_names_are_attribute_errors() -> None:
     with pytest.raises(AttributeError, match="module 'rota' has no attribute 'nothing'"):
         _ = rota.nothing  # type: ignore[attr-defined]

@@ -6,8 +6,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from rota.core.decision import Decision, Source
 from rota.core.schedule import Every, First, parse_schedule
-from rota.core.words import clock_change_nights, in_words
+from rota.core.words import clock_change_nights, in_words, next_in_words
 
 NOW = datetime(2026, 11, 18, 12, tzinfo=UTC)
 YEAR = timedelta(days=365)
@@ -117,3 +118,20 @@ def test_days_are_named_in_english_when_the_process_speaks_another_language(monk
     monkeypatch.setattr("calendar.day_name", ["Montag", "Dienstag", "Mittwoch", "Donnerstag", "Freitag", "?", "?"])
     weekly = parse_schedule("weekly tue,wed 09:00", now=NOW)
     assert in_words(weekly) == "every Tuesday and Wednesday at 09:00"
+
+
+@pytest.mark.parametrize(
+    ("at", "source", "line", "words"),
+    [
+        (None, Source.AFTER_RUN, "every 5m", "5m after this run"),
+        (None, Source.AFTER_RUN, "0 9 * * *", "after this run"),
+        (None, Source.PAUSED, "every 5m", "paused"),
+        (None, Source.NONE, "manual", "none"),
+        (NOW, Source.BASELINE_CRON, "0 9 * * *", f"{NOW:%Y-%m-%d %H:%M:%S}+00:00"),
+    ],
+)
+def test_the_next_time_is_said_when_there_is_one_or_none(
+    at: datetime | None, source: Source, line: str, words: str
+) -> None:
+    """SPEC 3: a running interval job has no next_run_at, "shown as '5m after this run'"."""
+    assert next_in_words(Decision(at, source), parse_schedule(line, now=NOW)) == words

@@ -22,6 +22,7 @@ from rota.core.calendar import (
 )
 from rota.core.chain import After, ChainOn
 from rota.core.cron import parse_cron
+from rota.core.decision import Decision, Source
 from rota.core.duration import format_duration
 from rota.core.schedule import Cron, Every, First, Manual, Once, Schedule, Wall, Webhook, due_times
 from rota.core.zone import ClockChange, clock_changes, second_instant, zone_named
@@ -61,6 +62,17 @@ def in_words(schedule: Schedule) -> str:
             return "when a webhook calls"
         case _:
             return "when a chat message asks"
+
+
+def next_in_words(decision: Decision, schedule: Schedule) -> str:
+    """When next, for people; an interval job that runs has no time yet."""
+    if decision.next_run_at is not None:
+        return decision.next_run_at.isoformat(sep=" ", timespec="seconds")
+    if decision.source is Source.AFTER_RUN:
+        return (
+            f"{format_duration(schedule.interval)} after this run" if isinstance(schedule, Every) else "after this run"
+        )
+    return "paused" if decision.source is Source.PAUSED else "none"
 
 
 def clock_change_nights(
