@@ -6,6 +6,12 @@ SchedulerError
 │   ├── CronParseError                  .expression .field .reason
 │   └── ScheduleError                   zones, calendars, quiet hours, limits, money
 ├── RunStateError                       a run asked to move where the table of states does not lead
+├── NotFoundError                       no job, run or worker of this name
+├── ConflictError                       the request does not fit what is there
+├── StoreError                          the database
+│   ├── StoreUnavailableError           away, locked, full: nothing was written
+│   ├── SchemaError                     tables of another version
+│   └── EngineLockedError               another engine holds the file
 ├── ScheduleTriggerError                .agent .schedule
 └── SchedulerShutdownError              .timed_out .running_job_count
 """
@@ -114,3 +120,27 @@ class SchedulerShutdownError(SchedulerError):
         super().__init__(message)
         self.timed_out = timed_out
         self.running_job_count = running_job_count
+
+
+class StoreError(SchedulerError):
+    """The database cannot do what was asked of it. The message says what to do."""
+
+
+class StoreUnavailableError(StoreError):
+    """The database is away, locked or out of space; nothing was written, and trying again is safe."""
+
+
+class SchemaError(StoreError):
+    """The tables are not those that this version of Rota needs."""
+
+
+class EngineLockedError(StoreError):
+    """Another engine holds the database file."""
+
+
+class NotFoundError(SchedulerError):
+    """No job, run or worker has this name or id."""
+
+
+class ConflictError(SchedulerError):
+    """The request does not fit what is there now, such as a name that is taken."""

@@ -15,6 +15,14 @@ from rota import __version__
 
 # name → module, and the line that `rota --help` shows without loading it.
 _COMMANDS = {
+    "up": ("rota.cli.up", "Start the engine."),
+    "job": ("rota.cli.job", "Add, list, show, pause, resume, remove and run jobs."),
+    "runs": ("rota.cli.runs", "Show the latest runs."),
+    "run": ("rota.cli.run", "Show, cancel or retry one run."),
+    "logs": ("rota.cli.logs", "Print the output of a run, live with -f."),
+    "worker": ("rota.cli.worker", "Start one more worker on PostgreSQL, or list them."),
+    "db": ("rota.cli.db", "Migrate, check and vacuum the database."),
+    "why": ("rota.cli.why", "Say why a run happened, or why a job did not run."),
     "next": ("rota.cli.next_times", "Show the next due times of a schedule."),
     "explain": ("rota.cli.explain", "Say in plain words when a schedule runs, clock changes included."),
 }
@@ -39,8 +47,9 @@ _OUTPUT_IS_GONE = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EIO)
 
 _EPILOG = """\b
 Examples:
+  rota job add tick --every 1s -- /bin/sh -c 'echo tick'
+  rota up
   rota next "0 9 * * 1-5" --timezone Europe/Berlin -n 5
-  rota next --every 90m
   rota explain "30 2 * * *" --timezone America/New_York
 """
 

@@ -21,7 +21,7 @@ from rota.operations.preview import Preview, preview
 _Command = TypeVar("_Command", bound=Callable[..., object])
 
 BAD_INPUT = 2
-_OPTIONS = (
+OPTIONS = (
     ("cron", "EXPRESSION", 'Five cron fields or a shorthand, e.g. "0 9 * * 1-5" or @daily.', ""),
     ("every", "DURATION", "An interval, e.g. 5m, 1h30m.", "every "),
     ("daily", "HH:MM", "Every day, e.g. 09:00.", "daily "),
@@ -40,7 +40,7 @@ def schedule_options(command: _Command) -> _Command:
         click.option("--timezone", "--tz", "zone", metavar="ZONE", help="An IANA zone. Default: this machine's."),
         *(
             click.option(f"--{name}", f"by_{name}", metavar=metavar, help=text)
-            for name, metavar, text, _ in reversed(_OPTIONS)
+            for name, metavar, text, _ in reversed(OPTIONS)
         ),
         click.argument("schedule", required=False),
     ]
@@ -73,7 +73,7 @@ def _preview(options: dict[str, Any]) -> tuple[Preview, datetime]:
     zone = machine_zone() if options["zone"] is None else options["zone"]
     zone_named(zone)
     now = _start(options["after"], zone)
-    schedule = _schedule(options, now)
+    schedule = one_schedule(options, now)
     return preview(schedule, now=now, zone=zone, count=options.get("count") or 5), now
 
 
@@ -83,11 +83,13 @@ def _start(after: str | None, zone: str) -> datetime:
     return once_instant(Once(parse_instant(after, field="after")), zone)
 
 
-def _schedule(options: dict[str, Any], now: datetime) -> Schedule:
+def one_schedule(options: dict[str, Any], now: datetime) -> Schedule:
+    """The one schedule that the options give."""
     texts = [options["schedule"]] if options["schedule"] is not None else []
-    texts += [prefix + options[f"by_{name}"] for name, _, _, prefix in _OPTIONS if options[f"by_{name}"] is not None]
+    texts += [prefix + options[f"by_{name}"] for name, _, _, prefix in OPTIONS if options[f"by_{name}"] is not None]
+    texts += ["manual"] if options.get("manual") else []
     if len(texts) != 1:
-        names = ", ".join(f"--{name}" for name, *_ in _OPTIONS)
+        names = ", ".join(f"--{name}" for name, *_ in OPTIONS)
         raise click.UsageError(f"Give one schedule: a text, or one of {names}.")
     return parse_schedule(cast("str", texts[0]), now=now)
 

@@ -14,7 +14,7 @@ from rota.core.duration import MAX_DURATION
 from rota.core.governor import decide
 from rota.core.job import JobState
 from rota.core.run import RunState
-from rota.core.schedule import Once, Schedule
+from rota.core.schedule import Once, Schedule, Wall, next_wall
 from rota.errors import ScheduleError
 
 # Due times outside the window that one pass accounts for; a longer outage takes several passes, none of them long.
@@ -58,8 +58,8 @@ class DueTime(msgspec.Struct, frozen=True):
 
     @property
     def mark(self) -> datetime:
-        """What the high-water mark rises to once this time is accounted for."""
-        return self.match_at or self.due_at
+        """What the high-water mark rises to once this time is accounted for; never past the time itself."""
+        return min(self.match_at or self.due_at, self.due_at)
 
 
 class Fold(msgspec.Struct, frozen=True):
@@ -107,6 +107,8 @@ def default_catch_up(schedule: Schedule) -> CatchUp:
 
 def account(now: datetime, state: JobState, rules: LateRules, *, per_pass: int = MAX_PER_PASS) -> Accounting:
     """Settle the fate of every due time of a job up to now."""
+    if (only := _only_due_time(now, state)) is not None and not _is_late(now, only, rules):
+        return Accounting(on_time=(only,), accounted_until=only.mark)
     passed, resume = _take(passed_due_times(now, state), _oldest_kept(now, rules), per_pass)
     if not passed:
         return Accounting()
@@ -164,6 +166,19 @@ def _following(at: datetime, fired: JobState) -> Decision:
     while following.next_run_at is None and following.redecide_at is not None:
         following = decide(following.redecide_at, fired, moment=Moment.FIRED)
     return following
+
+
+def _only_due_time(now: datetime, state: JobState) -> DueTime | None:
+    """The usual case, told without a decision: the planned match has come, and the one after it has not."""
+    planned, timing = state.planned, state.timing
+    if planned is None or planned.match_at is None or planned.next_run_at is None or planned.next_run_at > now:
+        return None
+    if not isinstance(timing.schedule, Wall) or state.hints or timing.max_interval is not None:
+        return None
+    following = next_wall(timing.schedule, planned.match_at, timing.zone)
+    if following is not None and following <= now:
+        return None
+    return DueTime(planned.next_run_at, planned.source, planned.trail, planned.match_at)
 
 
 def _fired(state: JobState, mark: datetime) -> JobState:

@@ -45,6 +45,7 @@ class EndReason(StrEnum):
     SUPERSEDED = "superseded"
     """A retry that gave way to a newer scheduled run: the attempt before it was the last, and it failed."""
     APPROVAL_EXPIRED = "approval_expired"
+    PARENT_CANCELLED = "parent_cancelled"
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):

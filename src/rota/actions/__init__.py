@@ -1,0 +1,1 @@
+"""Doing the work: child processes, requests, callables."""

@@ -1,0 +1,225 @@
+"""The engine: keep (record, beat, reconcile) stands around work, and work around take (fire, claim)."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from datetime import datetime
+
+import msgspec
+
+from rota import __version__
+from rota.core.action import ActionKind
+from rota.core.run import RunState
+from rota.core.settlement import Outcome
+from rota.engine.loop import Loop
+from rota.engine.recovery import recover_lapsed, recover_orphans
+from rota.engine.work import MakeOutput, Workbench, shutdown_outcome
+from rota.ledger.claim import claim_waiting
+from rota.ledger.claimed import ClaimedRun
+from rota.ledger.fire import fire_due
+from rota.ledger.record import Ended, Recorded, record_ended
+from rota.ledger.site import Site
+from rota.log import log
+from rota.ports.action import Action
+from rota.ports.bell import Bell
+from rota.ports.machine import Machine
+from rota.ports.records import instant_or_none, micros
+from rota.ports.store import Transaction
+
+
+class Engine:
+    """One worker: it fires, claims, works and records until it is stopped."""
+
+    def __init__(
+        self,
+        site: Site,
+        machine: Machine,
+        bell: Bell,
+        actions: Mapping[ActionKind, Action],
+        make_output: MakeOutput,
+    ) -> None:
+        self._site = site
+        self._machine = machine
+        self._bell = bell
+        self._ended: list[Ended] = []
+        self._held: dict[int, set[str]] = {}
+        self.bench = Workbench(site, actions, make_output, self._on_ended)
+        clock = site.clock
+        self.fire = Loop("fire", self._fire_step, clock)
+        self.claim = Loop("claim", self._claim_step, clock)
+        self.record = Loop("record", self._record_step, clock)
+        self.beat = Loop("beat", self._beat_step, clock)
+        self.reconcile = Loop("reconcile", self._reconcile_step, clock)
+        self._is_stopping = False
+        self.changed = asyncio.Event()
+
+    async def open(self) -> None:
+        """Make this worker known, and resolve what dead ones left, before the first tick."""
+        now = self._site.clock.now()
+        await self._site.store.write(lambda tx: self._enter(tx, now))
+        await recover_orphans(self._site, self._machine)
+        log("worker.started", worker=self._site.worker, store=self._site.store.name)
+
+    async def run(self) -> None:
+        """Work until stopped."""
+        await self.open()
+        listening = asyncio.create_task(self._bell.listen(self.wake))
+        try:
+            async with asyncio.TaskGroup() as keep:
+                kept = [keep.create_task(loop.run()) for loop in (self.record, self.beat, self.reconcile)]
+                async with asyncio.TaskGroup() as take:
+                    for loop in (self.fire, self.claim):
+                        take.create_task(loop.run())
+                await self._drain()
+                for loop in (self.record, self.beat, self.reconcile):
+                    loop.stop()
+                await asyncio.wait(kept)
+        finally:
+            listening.cancel()
+            await asyncio.gather(listening, return_exceptions=True)
+            await self._leave()
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether results wait to be recorded."""
+        return bool(self._ended)
+
+    def stop(self) -> None:
+        """Take no more work and drain; asked again, end at once."""
+        if self._is_stopping:
+            self.bench.end_all(shutdown_outcome())
+        self._is_stopping = True
+        for loop in (self.fire, self.claim):
+            loop.stop()
+
+    def wake(self) -> None:
+        """Something changed in the database."""
+        self.fire.wake()
+        self.claim.wake()
+        if self.bench.run_ids:
+            self.beat.wake()
+
+    async def _drain(self) -> None:
+        over = asyncio.Event()
+        drained = asyncio.create_task(self.bench.drained())
+        drained.add_done_callback(lambda _: over.set())
+        until = self._site.clock.now() + self._site.settings.drain
+        if not await self._site.clock.wait(over, until=until):
+            log("drain.expired", level=logging.WARNING, running=len(self.bench.run_ids))
+            self.bench.end_all(shutdown_outcome())
+        await drained
+        while self._ended:
+            await self.record.step()
+
+    async def _fire_step(self) -> datetime | None:
+        now = self._site.clock.now()
+        (wake_at,) = await self._site.store.read(lambda tx: tx.next_wake())
+        next_wake = instant_or_none(wake_at)
+        if next_wake is not None and next_wake <= now:
+            fired = await self._site.store.write(lambda tx: fire_due(tx, now, self._site))
+            self._take(fired.started)
+            if fired.is_queued:
+                self.claim.wake()
+            next_wake = fired.next_wake
+        return self._next(now, next_wake)
+
+    async def _claim_step(self) -> datetime | None:
+        now = self._site.clock.now()
+        if await self._site.store.read(lambda tx: tx.is_queue_empty()) is None:
+            return self._next(now, None)
+        claimed = await self._site.store.write(lambda tx: claim_waiting(tx, now, self._site))
+        self._take(claimed.started)
+        return self._next(now, claimed.next_start)
+
+    def _take(self, runs: tuple[ClaimedRun, ...]) -> None:
+        for run in runs:
+            self._held.setdefault(run.token, set()).add(run.id)
+            log("run.started", level=logging.DEBUG, run_id=run.id, job=run.job, trace_id=run.trace_id)
+        self.bench.start(runs)
+
+    def _on_ended(self, ended: Ended) -> None:
+        self._ended.append(ended)
+        self.changed.set()
+        self.record.wake()
+
+    async def _record_step(self) -> datetime | None:
+        now = self._site.clock.now()
+        batch = self._ended[: self._site.settings.claim_batch]
+        if not batch:
+            return None
+        done = self._done_tokens(batch)
+        recorded: Recorded = await self._site.store.write(
+            lambda tx: record_ended(tx, now, batch, self._site, done_tokens=done)
+        )
+        del self._ended[: len(batch)]
+        for ended in batch:
+            self._forget(ended.run)
+            if ended.run.id not in recorded.accepted:
+                log("result.refused", level=logging.WARNING, run_id=ended.run.id, job=ended.run.job)
+        # Slots are free again, and retries or children may wait for them.
+        self.claim.wake()
+        self.fire.wake()
+        return now if self._ended else None
+
+    def _done_tokens(self, batch: list[Ended]) -> list[int]:
+        ended: dict[int, set[str]] = {}
+        for one in batch:
+            ended.setdefault(one.run.token, set()).add(one.run.id)
+        return [token for token, ids in ended.items() if self._held.get(token, set()) <= ids]
+
+    def _forget(self, run: ClaimedRun) -> None:
+        ids = self._held.get(run.token, set())
+        ids.discard(run.id)
+        if not ids:
+            self._held.pop(run.token, None)
+
+    async def _beat_step(self) -> datetime | None:
+        now = self._site.clock.now()
+        ids = self.bench.run_ids
+        is_known, cancelled = await self._site.store.write(lambda tx: self._beat(tx, now, ids))
+        if not is_known:
+            # Others have taken this worker for dead and settled its runs; what it still does must end.
+            log("worker.fenced", level=logging.ERROR, worker=self._site.worker)
+            self.bench.end_all(Outcome(state=RunState.LOST, reason="fenced"))
+        for run_id, request in cancelled:
+            asked = msgspec.json.decode(request)
+            self.bench.end(run_id, Outcome(state=RunState.CANCELLED, reason=asked["reason"], error=f"by {asked['by']}"))
+        return now + self._site.settings.beat
+
+    async def _beat(self, tx: Transaction, now: datetime, ids: tuple[str, ...]) -> tuple[bool, list[tuple[str, str]]]:
+        changed = await tx.beat(
+            id=self._site.worker,
+            now=micros(now),
+            lease_until=micros(now + self._site.settings.lease),
+            status="busy" if ids else "idle",
+            running=len(ids),
+        )
+        return bool(changed), await tx.cancelled_runs(ids=ids) if ids else []
+
+    async def _reconcile_step(self) -> datetime | None:
+        now = self._site.clock.now()
+        await recover_lapsed(self._site, self._machine, now)
+        return now + self._site.settings.scan
+
+    def _next(self, now: datetime, at: datetime | None) -> datetime:
+        latest = now + self._site.settings.poll
+        return latest if at is None else min(at, latest)
+
+    async def _enter(self, tx: Transaction, now: datetime) -> None:
+        await tx.insert_worker(
+            id=self._site.worker,
+            host=self._machine.host,
+            boot_id=self._machine.boot_id,
+            pid=self._machine.pid,
+            process_started_at=self._machine.started_at,
+            version=__version__,
+            now=micros(now),
+            lease_until=micros(now + self._site.settings.lease),
+        )
+
+    async def _leave(self) -> None:
+        now = micros(self._site.clock.now())
+        await self._site.store.write(lambda tx: tx.end_worker(id=self._site.worker, now=now))
+        log("worker.stopped", worker=self._site.worker)

@@ -1,0 +1,36 @@
+"""Time and chance, as the engine asks for them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Protocol
+
+
+class Clock(Protocol):
+    """The only source of time. A fake one can be cranked."""
+
+    def now(self) -> datetime:
+        """The present instant, in UTC."""
+        ...
+
+    async def wait(self, event: asyncio.Event, *, until: datetime | None) -> bool:
+        """Wait for the event, at most until an instant; whether it came. The event stays as it is."""
+        ...
+
+
+class Entropy(Protocol):
+    """The only source of chance. A seeded one gives the same twice."""
+
+    def ids(self, prefix: str, now: datetime, count: int) -> Sequence[str]:
+        """New ids that sort by the time they were made."""
+        ...
+
+    def hex(self, length: int) -> str:
+        """Random hexadecimal digits."""
+        ...
+
+    def share(self) -> float:
+        """A number from 0 up to 1."""
+        ...

@@ -1,0 +1,1 @@
+"""The database: one SQL text for SQLite and PostgreSQL, and the few places where they differ."""

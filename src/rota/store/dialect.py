@@ -1,0 +1,159 @@
+"""One SQL text for both databases. Its few shims, in braces, are everything in which the two differ:
+
+``{use job_columns}``                   a part that several queries share
+``{in ids}``                            any of a list of texts
+``{rows new: id text, at bigint}``      a list of rows as a table, for batches
+``{lock p}``                            skip what another transaction holds, and hold it
+``{wait p}``                            hold it, after whoever holds it now
+``{fill 50}``  ``{clustered}``          how full PostgreSQL packs pages; a table stored in its key on SQLite
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from typing import Any, NamedTuple
+
+import msgspec
+
+_SHIM = re.compile(r"\{(\w+)(?: ([^}]*))?\}")
+_PARAMETER = re.compile(r"(?<!:):([a-z_]+)\b")
+_NAMED = re.compile(r"^-- (name|part): (\w+)$", re.MULTILINE)
+_USE = re.compile(r"\{use (\w+)\}")
+
+Parameters = Mapping[str, Any]
+
+
+class Statement(NamedTuple):
+    """A query for one database: its text, and what turns named parameters into those of the driver."""
+
+    sql: str
+    bind: Callable[[Parameters], Any]
+
+
+class Rows(NamedTuple):
+    """The shim for batches: a name, and its columns with their types."""
+
+    name: str
+    columns: tuple[tuple[str, str], ...]
+
+
+def queries() -> Mapping[str, str]:
+    """Every named query, in the text that both databases share."""
+    return _queries()
+
+
+@cache
+def _queries() -> dict[str, str]:
+    found: dict[str, str] = {}
+    folder = files(__package__) / "sql"
+    for file in sorted(folder.iterdir(), key=lambda entry: entry.name):
+        found.update(_read(file.read_text("utf-8")))
+    return found
+
+
+def _read(text: str) -> Iterator[tuple[str, str]]:
+    pieces = _NAMED.split(text)
+    texts: dict[str, dict[str, str]] = {"name": {}, "part": {}}
+    for kind, name, body in zip(pieces[1::3], pieces[2::3], pieces[3::3], strict=True):
+        texts[kind][name] = body.strip()
+    return ((name, _USE.sub(lambda match: texts["part"][match[1]], sql)) for name, sql in texts["name"].items())
+
+
+def for_sqlite(sql: str) -> Statement:
+    """SQLite takes named parameters; lists and batches travel as JSON."""
+    listed = [match[2] for match in _SHIM.finditer(sql) if match[1] == "in"]
+    batches = [_rows(match[2]).name for match in _SHIM.finditer(sql) if match[1] == "rows"]
+    encoded = frozenset((*listed, *batches))
+
+    def bind(parameters: Parameters) -> dict[str, Any]:
+        return {
+            name: msgspec.json.encode(value).decode() if name in encoded else value
+            for name, value in parameters.items()
+        }
+
+    return Statement(_SHIM.sub(_sqlite_shim, sql), bind)
+
+
+def for_postgres(sql: str) -> Statement:
+    """PostgreSQL takes numbered parameters; lists travel as arrays, batches as one array for each column."""
+    numbers: dict[tuple[str, int | None], int] = {}
+    batches = {rows.name: rows for match in _SHIM.finditer(sql) if match[1] == "rows" and (rows := _rows(match[2]))}
+
+    def number(name: str, column: int | None = None) -> str:
+        return f"${numbers.setdefault((name, column), len(numbers) + 1)}"
+
+    def shim(match: re.Match[str]) -> str:
+        return _postgres_shim(match, number)
+
+    text = _PARAMETER.sub(lambda match: number(match[1]), _SHIM.sub(shim, sql))
+
+    def bind(parameters: Parameters) -> list[Any]:
+        columns = {name: _columns(parameters[name], len(rows.columns)) for name, rows in batches.items()}
+        return [
+            parameters[name] if column is None else columns[name][column]
+            for name, column in numbers  # in the order of their numbers
+        ]
+
+    return Statement(text, bind)
+
+
+def schema_for_sqlite(sql: str) -> str:
+    return _SHIM.sub(_sqlite_shim, sql)
+
+
+def schema_for_postgres(sql: str) -> str:
+    return _SHIM.sub(lambda match: _postgres_shim(match, str), sql)
+
+
+def split_script(sql: str) -> Iterator[str]:
+    """The statements of a migration; none of them contains a semicolon of its own."""
+    return (part.strip() for part in re.sub(r"--[^\n]*", "", sql).split(";") if part.strip())
+
+
+def _sqlite_shim(match: re.Match[str]) -> str:
+    kind, argument = match[1], match[2]
+    match kind:
+        case "in":
+            return f"IN (SELECT value FROM json_each(:{argument}))"
+        case "rows":
+            rows = _rows(argument)
+            columns = ", ".join(
+                f"json_extract(value, '$[{index}]') AS {name}" for index, (name, _) in enumerate(rows.columns)
+            )
+            return f"(SELECT {columns} FROM json_each(:{rows.name})) AS {rows.name}"
+        case "clustered":
+            return "WITHOUT ROWID"
+        case _:
+            return ""
+
+
+def _postgres_shim(match: re.Match[str], number: Callable[..., str]) -> str:
+    kind, argument = match[1], match[2]
+    match kind:
+        case "in":
+            return f"= ANY({number(argument)}::text[])"
+        case "rows":
+            rows = _rows(argument)
+            arrays = ", ".join(f"{number(rows.name, index)}::{kind}[]" for index, (_, kind) in enumerate(rows.columns))
+            return f"unnest({arrays}) AS {rows.name}({', '.join(name for name, _ in rows.columns)})"
+        case "lock":
+            return f"FOR UPDATE OF {argument} SKIP LOCKED"
+        case "wait":
+            return f"FOR UPDATE OF {argument}"
+        case "fill":
+            return f"WITH (fillfactor = {argument})"
+        case _:
+            return ""
+
+
+def _rows(argument: str) -> Rows:
+    name, _, columns = argument.partition(":")
+    pairs = (column.split() for column in columns.split(","))
+    return Rows(name.strip(), tuple((column, kind) for column, kind in pairs))
+
+
+def _columns(rows: Sequence[Sequence[Any]], count: int) -> list[list[Any]]:
+    return [list(column) for column in zip(*rows, strict=True)] if rows else [[] for _ in range(count)]

@@ -1,0 +1,86 @@
+-- part: run_columns
+r.id, r.job_id, r.job, r.agent, r.cause, r.origin, r.attempt, r.depth, r.parent_id, r.pool, r.concurrency_key, r.state, r.due_at,
+r.last_due_at, r.folded, r.requested_at, r.start_after, r.queued_at, r.claimed_at, r.started_at, r.ended_at, r.source,
+r.trail, r.reason, r.error, r.note, r.exit_code, r.http_status, r.result, r.response, r.input, r.usage, r.trace_id,
+r.worker, r.token, r.process, r.cancel
+
+-- name: find_run
+SELECT {use run_columns} FROM runs r WHERE r.id = :run_id
+
+-- name: runs_by_prefix
+SELECT {use run_columns} FROM runs r WHERE r.id >= :prefix AND r.id < :end ORDER BY r.id LIMIT :most
+
+-- name: runs_by_id
+SELECT {use run_columns} FROM runs r WHERE r.id {in ids} ORDER BY r.id
+
+-- name: runs
+SELECT {use run_columns} FROM runs r WHERE r.id < :before ORDER BY r.id DESC LIMIT :most
+
+-- name: runs_of_job
+SELECT {use run_columns} FROM runs r WHERE r.job_id = :job_id AND r.id < :before ORDER BY r.id DESC LIMIT :most
+
+-- name: runs_of_name
+SELECT {use run_columns} FROM runs r WHERE r.job = :job AND r.id < :before ORDER BY r.id DESC LIMIT :most
+
+-- name: insert_started_runs
+INSERT INTO runs (id, job_id, job, agent, cause, origin, attempt, depth, pool, concurrency_key, state, due_at, requested_at, claimed_at,
+  started_at, source, trail, trace_id, worker, token)
+SELECT id, job_id, job, agent, cause, cause, 1, 0, pool, concurrency_key, 'running', due_at, CAST(:now AS BIGINT), CAST(:now AS BIGINT),
+  started_at, source, trail, trace_id, CAST(:worker AS TEXT), CAST(:token AS BIGINT)
+FROM {rows new: id text, job_id text, job text, agent text, cause text, pool text, concurrency_key text, due_at bigint, started_at bigint, source text, trail text, trace_id text}
+
+-- name: insert_runs
+INSERT INTO runs (id, job_id, job, agent, cause, origin, attempt, depth, parent_id, pool, concurrency_key, state, due_at, last_due_at,
+  folded, requested_at, start_after, queued_at, ended_at, source, trail, reason, note, input, trace_id)
+SELECT id, job_id, job, agent, cause, origin, attempt, depth, parent_id, pool, concurrency_key, state, due_at, last_due_at,
+  folded, requested_at, start_after, queued_at, ended_at, source, trail, reason, note, input, trace_id
+FROM {rows new: id text, job_id text, job text, agent text, cause text, origin text, attempt bigint, depth bigint, parent_id text, pool text, concurrency_key text, state text, due_at bigint, last_due_at bigint, folded bigint, requested_at bigint, start_after bigint, queued_at bigint, ended_at bigint, source text, trail text, reason text, note text, input text, trace_id text}
+
+-- name: extend_folds
+UPDATE runs AS r SET last_due_at = fold.last_due_at, folded = r.folded + fold.count, ended_at = :now
+FROM {rows fold: id text, last_due_at bigint, count bigint} WHERE r.id = fold.id
+
+-- name: claim_runs
+UPDATE runs AS r SET state = 'running', claimed_at = :now, started_at = claimed.started_at,
+  worker = CAST(:worker AS TEXT), token = CAST(:token AS BIGINT)
+FROM {rows claimed: id text, started_at bigint} WHERE r.id = claimed.id AND r.state = 'queued'
+
+-- name: start_runs
+UPDATE runs SET started_at = :now WHERE id {in ids} AND state = 'running' AND token = :token RETURNING id
+
+-- name: requeue_runs
+UPDATE runs SET state = 'queued', worker = NULL, token = NULL, claimed_at = NULL
+WHERE id {in ids} AND state = 'running' AND started_at IS NULL RETURNING id
+
+-- name: note_process
+UPDATE runs SET process = :process WHERE id = :run_id AND token = :token AND state = 'running'
+
+-- name: end_plain_runs
+UPDATE runs AS r SET state = 'succeeded', ended_at = :now, exit_code = ended.exit_code,
+  http_status = ended.http_status, result = ended.result, response = ended.response
+FROM {rows ended: run_id text, token bigint, exit_code bigint, http_status bigint, result text, response text}
+WHERE r.id = ended.run_id AND r.token = ended.token AND r.state = 'running' RETURNING id
+
+-- name: end_runs
+UPDATE runs AS r SET state = ended.state, ended_at = :now, reason = ended.reason, error = ended.error, note = ended.note,
+  exit_code = ended.exit_code, http_status = ended.http_status, result = ended.result, response = ended.response,
+  usage = ended.usage
+FROM {rows ended: id text, state text, reason text, error text, note text, exit_code bigint, http_status bigint, result text, response text, usage text}
+WHERE r.id = ended.id
+
+-- name: lock_runs
+SELECT {use run_columns} FROM runs r WHERE r.id {in ids} ORDER BY r.id {wait r}
+
+-- name: ask_cancel
+UPDATE runs SET cancel = :cancel WHERE id {in ids} AND state = 'running' RETURNING id, worker
+
+-- name: live_descendants
+WITH RECURSIVE family (id) AS (
+  SELECT id FROM runs WHERE parent_id = :run_id
+  UNION
+  SELECT r.id FROM runs r JOIN family f ON r.parent_id = f.id
+)
+SELECT {use run_columns} FROM runs r JOIN family f ON f.id = r.id WHERE r.state IN ('held', 'queued', 'running')
+
+-- name: cancelled_runs
+SELECT id, cancel FROM runs WHERE id {in ids} AND state = 'running' AND cancel IS NOT NULL

@@ -1,0 +1,124 @@
+"""The commands of the store, as a person types them, beside a running engine on SQLite."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.rota_process import EngineProcess, ended_runs, engine, eventually, rota, rota_json
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("rota")
+
+
+@pytest.fixture(scope="module")
+def db(home: Path) -> str:
+    return str(home / "rota.db")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def running(db: str, home: Path) -> Iterator[EngineProcess]:
+    with engine(db, home) as process:
+        yield process
+
+
+def test_a_job_ticks_when_it_is_added(db: str) -> None:
+    words = ("job", "add", "tick", "--every", "1s", "--pool", "ticks", "--", "/bin/sh", "-c", "echo tick")
+    saved = rota_json(*words, db=db)
+    assert (saved["name"], len(saved["next_times"])) == ("tick", 5)
+    first, second = eventually(lambda: (found := ended_runs(db, "tick")[-2:])[1:] and found)
+    assert (first["state"], second["state"]) == ("succeeded", "succeeded")
+    assert rota("logs", "tick", db=db).stdout == "tick\n"
+    assert "baseline-interval" in rota("why", second["id"], db=db).stdout
+    assert rota_json("job", "show", "tick", db=db)["schedule"] == "every 1s"
+    rota("job", "pause", "tick", db=db)
+    assert rota_json("job", "list", db=db)[0]["status"] == "paused"
+    rota("job", "remove", "tick", db=db)
+    assert rota("job", "show", "tick", db=db, check=False).returncode == 1
+
+
+def test_the_command_exits_as_the_run_did_when_it_is_followed(db: str) -> None:
+    """`--follow` streams until the end and exits with the run's outcome."""
+    rota("job", "add", "fails", "--manual", "--", "/bin/sh", "-c", "echo out; echo err >&2; exit 3", db=db)
+    done = rota("job", "run", "fails", "--follow", db=db, check=False)
+    assert (done.returncode, done.stdout) == (3, "out\n")
+    assert done.stderr.splitlines()[1:] == ["err", f"{done.stderr.splitlines()[0]} failed: exit"]
+
+
+def test_the_same_run_is_meant_when_a_key_is_used_again(db: str) -> None:
+    rota("job", "add", "keyed", "--manual", "--", "/bin/true", db=db)
+    first = rota_json("job", "run", "keyed", "--key", "k1", db=db)
+    second = rota_json("job", "run", "keyed", "--key", "k1", db=db)
+    assert (first["run_id"], first["is_new"], second["is_new"]) == (second["run_id"], True, False)
+
+
+def test_a_run_and_all_it_started_is_gone_when_it_is_cancelled(db: str, home: Path) -> None:
+    """SPEC 5: "SIGTERM to the whole tree, 10 s, SIGKILL, confirmed gone, who asked and why recorded"."""
+    pids = home / "pids"
+    script = f"sleep 300 & echo $! >> {pids}; setsid sleep 300 & echo $! >> {pids}; echo $$ >> {pids}; wait"
+    rota("job", "add", "slow", "--manual", "--pool", "slow", "--", "/bin/sh", "-c", script, db=db)
+    run_id = rota("job", "run", "slow", db=db).stdout.strip()
+    eventually(lambda: (pids.exists() and len(pids.read_text().split()) == 3) or None)
+    rota("run", "cancel", run_id, db=db)
+    run = eventually(lambda: (found := rota_json("run", "show", run_id, db=db))["ended_at"] and found)
+    assert (run["state"], run["reason"]) == ("cancelled", "by_hand")
+    assert run["error"].startswith("by ")
+    assert [pid for pid in pids.read_text().split() if psutil.pid_exists(int(pid))] == []
+
+
+def test_a_sentence_says_what_to_fix_when_the_program_is_missing(db: str) -> None:
+    rota("job", "add", "missing", "--manual", "--retry", "3", "--", "/no/such/program", db=db)
+    done = rota("job", "run", "missing", "-f", db=db, check=False)
+    assert done.returncode == 1
+    (run,) = ended_runs(db, "missing")
+    assert (run["state"], run["attempt"]) == ("permanent_failure", 1)
+    assert "install it or fix the job's command" in run["error"]
+
+
+def test_the_run_times_out_when_it_takes_too_long(db: str) -> None:
+    rota("job", "add", "long", "--manual", "--timeout", "1s", "--", "sleep", "60", db=db)
+    assert rota("job", "run", "long", "-f", db=db, check=False).returncode == 124
+
+
+def test_a_second_engine_is_refused_when_one_holds_the_file(db: str, running: EngineProcess) -> None:
+    done = rota("up", db=db, check=False)
+    assert done.returncode == 1
+    message = json.loads(done.stderr)["error"]["message"]
+    assert f"process {running.pid}" in message
+    assert "rota worker" not in message
+    worker = rota("worker", db=db, check=False)
+    assert worker.returncode == 2
+    assert "PostgreSQL" in worker.stderr
+
+
+def test_the_store_is_sound_when_it_is_checked(db: str) -> None:
+    assert rota("db", "check", db=db).stdout == "All is well.\n"
+    assert rota("db", "migrate", db=db).stdout == "Nothing to do.\n"
+    assert rota("db", "vacuum", db=db).stdout == "Done.\n"
+    (worker,) = rota_json("worker", "list", db=db)
+    assert worker["status"] in ("alive", "idle", "busy")
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        (("job", "show", "nothing"), 'There is no job "nothing"'),
+        (("run", "show", "run_f"), 'There is no run "run_f"'),
+        (("job", "add", "bad name", "--manual", "--", "true"), 'Invalid name "bad name"'),
+        (("job", "add", "x", "--every", "5x", "--", "true"), 'Invalid every "5x"'),
+        (("job", "add", "x", "--manual"), "Give the command after --"),
+        (("job", "add", "x", "--", "true"), "Give one schedule"),
+        (("job", "add", "fails", "--manual", "--", "true"), 'There is already a job named "fails"'),
+    ],
+)
+def test_bad_input_is_answered_with_a_cure_when_given(db: str, words: tuple[str, ...], part: str) -> None:
+    done = rota(*words, db=db, check=False)
+    assert done.returncode in (1, 2)
+    assert part in done.stderr
+    assert "Traceback" not in done.stderr
