@@ -136,7 +136,9 @@ def test_the_failure_count_changes_only_as_specified_when_a_run_ends(
 ) -> None:
     """SPEC 5 and 6: reset by a success, one more by the last failed attempt that no person asked for, else kept."""
     settlement = settle(NOW, run, outcome, state=job, rules=rules)
-    is_counted = outcome.state in FAILED and settlement.retry is None and run.origin is not Cause.MANUAL
+    is_superseded = outcome.state is RunState.CANCELLED and outcome.reason == EndReason.SUPERSEDED
+    is_failure = outcome.state in FAILED or is_superseded
+    is_counted = is_failure and settlement.retry is None and run.origin is not Cause.MANUAL
     if outcome.state is RunState.SUCCEEDED:
         assert (settlement.failure_count, settlement.lost_count) == (0, 0)
     else:
