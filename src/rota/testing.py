@@ -120,6 +120,8 @@ class FakeAction:
 class NoOutput:
     """Output that nobody keeps."""
 
+    written_at: datetime | None = None
+
     async def write(self, stream: str, data: bytes) -> None:
         pass
 
@@ -154,6 +156,9 @@ class FakeMachine:
     def end_leftovers(self, run_id: str, token: int) -> int:  # noqa: ARG002
         self.ended.append(run_id)
         return 0
+
+    def cpu_by_run(self) -> dict[str, float]:
+        return {}
 
     def vitals(self) -> Vitals:
         return Vitals(0.0, 0.0, 0.0, 0)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import psutil
 
-from rota.actions.tree import end_named
+from rota.actions.tree import cpu_by_run, end_named
 from rota.ports.machine import Vitals
 
 
@@ -29,6 +29,9 @@ class LocalMachine:
 
     def end_leftovers(self, run_id: str, token: int) -> int:
         return end_named(run_id, str(token))
+
+    def cpu_by_run(self) -> dict[str, float]:
+        return cpu_by_run()
 
     def vitals(self) -> Vitals:
         names = [process.info["name"] or "" for process in psutil.process_iter(["name"])]

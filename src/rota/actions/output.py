@@ -7,7 +7,7 @@ import codecs
 import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from rota.actions.redact import Redactor
@@ -66,15 +66,22 @@ class RunOutput:
         self._sizes: deque[tuple[int, int]] = deque()
         self._tail_size = 0
         self._cut = 0
+        self._written_at: datetime | None = None
         self._may_join = False
         self._recent: deque[str] = deque()
         self._recent_size = 0
         self._flushing: asyncio.Task[None] | None = None
         self._is_finished = asyncio.Event()
 
+    @property
+    def written_at(self) -> datetime | None:
+        """When something was last written."""
+        return self._written_at
+
     async def write(self, stream: str, data: bytes) -> None:
         """Take a piece; an empty one is the stream's end, after which nothing is held back."""
         if data:
+            self._written_at = self._clock.now()
             decoder, redactor = self._stream(stream)
             self._add(stream, redactor.feed(decoder.decode(data)))
         else:

@@ -136,6 +136,25 @@ async def _pause() -> None:
         handle.cancel()
 
 
+def cpu_by_run() -> dict[str, float]:
+    """Seconds of processor time that the living processes of each run have used."""
+    used: dict[str, float] = {}
+    for pid in psutil.pids():
+        names = [entry[12:] for entry in _environment(pid) if entry.startswith(b"ROTA_RUN_ID=")]
+        if names and (process := _process(pid)) is not None:
+            run_id = names[0].decode("utf-8", "replace")
+            used[run_id] = used.get(run_id, 0.0) + _cpu_time(process)
+    return used
+
+
+def _cpu_time(process: psutil.Process) -> float:
+    try:
+        times = process.cpu_times()
+    except psutil.Error:
+        return 0.0
+    return float(times.user + times.system)
+
+
 def _named(run_id: str, token: str) -> list[psutil.Process]:
     marks = (f"ROTA_RUN_ID={run_id}".encode(), f"ROTA_FENCING_TOKEN={token}".encode())
     found = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import msgspec
 
@@ -15,6 +15,7 @@ from rota.core.run import RunState
 from rota.core.settlement import Outcome
 from rota.engine.loop import Loop
 from rota.engine.recovery import recover_lapsed, recover_orphans
+from rota.engine.upkeep import Watch, expire_waiting, prune
 from rota.engine.work import MakeOutput, Workbench, shutdown_outcome
 from rota.ledger.claim import claim_waiting
 from rota.ledger.claimed import ClaimedRun
@@ -27,6 +28,8 @@ from rota.ports.bell import Bell
 from rota.ports.machine import Machine
 from rota.ports.records import instant_or_none, micros
 from rota.ports.store import Transaction
+
+_PRUNE_EVERY = timedelta(hours=1)
 
 
 class Engine:
@@ -52,6 +55,10 @@ class Engine:
         self.record = Loop("record", self._record_step, clock)
         self.beat = Loop("beat", self._beat_step, clock)
         self.reconcile = Loop("reconcile", self._reconcile_step, clock)
+        self._watch = Watch(site, machine, self.bench)
+        self.watch = Loop("watch", self._watch_step, clock)
+        self.prune = Loop("prune", self._prune_step, clock)
+        self._keep = (self.record, self.beat, self.reconcile, self.watch, self.prune)
         self._is_stopping = False
         self.changed = asyncio.Event()
 
@@ -68,12 +75,12 @@ class Engine:
         listening = asyncio.create_task(self._bell.listen(self.wake))
         try:
             async with asyncio.TaskGroup() as keep:
-                kept = [keep.create_task(loop.run()) for loop in (self.record, self.beat, self.reconcile)]
+                kept = [keep.create_task(loop.run()) for loop in self._keep]
                 async with asyncio.TaskGroup() as take:
                     for loop in (self.fire, self.claim):
                         take.create_task(loop.run())
                 await self._drain()
-                for loop in (self.record, self.beat, self.reconcile):
+                for loop in self._keep:
                     loop.stop()
                 await asyncio.wait(kept)
         finally:
@@ -201,7 +208,17 @@ class Engine:
     async def _reconcile_step(self) -> datetime | None:
         now = self._site.clock.now()
         await recover_lapsed(self._site, self._machine, now)
+        await expire_waiting(self._site)
         return now + self._site.settings.scan
+
+    async def _watch_step(self) -> datetime | None:
+        await self._watch.look()
+        return self._site.clock.now() + self._site.settings.snapshot
+
+    async def _prune_step(self) -> datetime | None:
+        if gone := await prune(self._site):
+            log("runs.pruned", count=gone)
+        return self._site.clock.now() + _PRUNE_EVERY
 
     def _next(self, now: datetime, at: datetime | None) -> datetime:
         latest = now + self._site.settings.poll

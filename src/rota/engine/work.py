@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Protocol
+from datetime import datetime
+from typing import NamedTuple, Protocol
 
 from rota.core.action import ActionKind
 from rota.core.definition import action_kind
@@ -25,7 +26,27 @@ MakeOutput = Callable[[Work], "KeptOutput"]
 class KeptOutput(Output, Protocol):
     """Output that is kept to the end."""
 
+    @property
+    def written_at(self) -> datetime | None:
+        """When something was last written."""
+        ...
+
     async def finish(self) -> None: ...
+
+
+class Held(NamedTuple):
+    """A run under way, and what it has shown of itself."""
+
+    run: ClaimedRun
+    started_at: datetime
+    output: KeptOutput
+
+    @property
+    def output_at(self) -> datetime | None:
+        return self.output.written_at
+
+    def tail(self) -> str:
+        return self.output.tail()
 
 
 class Workbench:
@@ -44,6 +65,12 @@ class Workbench:
         self._on_ended = on_ended
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._endings: dict[str, Outcome] = {}
+        self._held: dict[str, Held] = {}
+
+    @property
+    def held(self) -> tuple[Held, ...]:
+        """The runs whose work is under way."""
+        return tuple(self._held.values())
 
     @property
     def run_ids(self) -> tuple[str, ...]:
@@ -99,9 +126,11 @@ class Workbench:
                 run, _permanent(f"This worker cannot do actions of type {action_kind(run.definition.action)}.")
             )
         output = self._make_output(work)
+        self._held[run.id] = Held(run, self._site.clock.now(), output)
         try:
             result = await self._perform(run, work, action, output)
         finally:
+            del self._held[run.id]
             await asyncio.shield(output.finish())
         return Ended(run, result.outcome, result.result, result.response)
 

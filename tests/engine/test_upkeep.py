@@ -1,0 +1,94 @@
+"""Upkeep: waiting that lasted too long, runs and machine looked at, old rows gone. On every database."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from rota.core.liveness import OnSilence
+from rota.engine import upkeep
+from rota.operations import jobs
+from rota.operations.health import contradictions
+from rota.testing import FakeClock, HandCranked
+from tests.engine.conftest import NOW
+from tests.engine.jobs import FAILED, HOUR, MINUTE, OK, job, runs_of, save, states
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_a_run_is_missed_when_it_waits_longer_than_its_queue_timeout(hand: HandCranked, clock: FakeClock) -> None:
+    """SPEC 4: "waiting in the queue is bounded by `queue_timeout` (default none; then `missed: queue_timeout`)"."""
+    await save(hand, job("patient", "*/10 * * * *"), job("hasty", "*/10 * * * *", queue_timeout=5 * MINUTE), slots=0)
+    clock.set(NOW + 10 * MINUTE)
+    await hand.step()
+    clock.set(NOW + 15 * MINUTE)
+    await hand.engine.reconcile.step()
+    assert await states(hand, "hasty") == {"missed: queue_timeout": 1}
+    assert await states(hand, "patient") == {"queued": 1}
+    assert await contradictions(hand.site.store) == []
+
+
+async def test_runs_and_machine_are_on_record_when_looked_at(hand: HandCranked) -> None:
+    """SPEC 7: "each run's liveness …, and a machine snapshot"."""
+    hand.action._decide = lambda _: (HOUR, OK)
+    await save(hand, job("slow", "manual", agent="coder"))
+    await jobs.run_job(hand.site, "slow")
+    await hand.step()
+    await hand.engine.watch.step()
+    (run,) = await runs_of(hand, "slow")
+    (beat,) = await hand.site.store.read(lambda tx: tx.heartbeats())
+    assert beat[:3] == ("wrk_1", run.id, "working")
+    (snapshot,) = await hand.site.store.read(lambda tx: tx.snapshots(most=5))
+    assert snapshot[0] == "wrk_1"
+    assert snapshot[2:5] == (1, 1, 1)
+
+
+@pytest.mark.parametrize(("policy", "state"), [(OnSilence.FLAG, "running"), (OnSilence.FAIL, "failed: silent")])
+async def test_silence_is_flagged_or_fails_the_run_when_it_lasts(
+    hand: HandCranked, clock: FakeClock, policy: OnSilence, state: str
+) -> None:
+    """SPEC 5: "*All* evidence absent for `silence_after` (10m) flags the run"; "`on_silence: flag|fail`"."""
+    hand.action._decide = lambda _: (HOUR, OK)
+    await save(hand, job("slow", "manual", on_silence=policy))
+    await jobs.run_job(hand.site, "slow")
+    await hand.step()
+    clock.set(NOW + 9 * MINUTE)
+    await hand.engine.watch.step()
+    await hand.step()
+    assert await states(hand, "slow") == {"running": 1}
+    clock.set(NOW + 10 * MINUTE)
+    await hand.engine.watch.step()
+    await hand.step()
+    assert await states(hand, "slow") == {state: 1}
+
+
+async def test_old_runs_go_and_the_latest_stay_when_pruned(
+    hand: HandCranked, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SPEC 12: "succeeded 30d, failed 90d, at least 100 per job"."""
+    monkeypatch.setattr(upkeep, "KEPT_PER_JOB", 3)
+    monkeypatch.setattr(upkeep, "BATCH", 2)
+    results = iter([FAILED, OK, OK, OK, OK, OK, FAILED, OK, OK])
+    hand.action._decide = lambda _: (timedelta(), next(results, OK))
+    await save(hand, job("daily", "0 9 * * *"))
+    await hand.crank(NOW + timedelta(days=9))
+    assert len(await runs_of(hand, "daily")) == 9
+    clock.set(NOW + timedelta(days=38))
+    await hand.engine.prune.step()
+    assert [run.state for run in await runs_of(hand, "daily")] == ["failed", "failed", "succeeded", "succeeded"]
+    clock.set(NOW + timedelta(days=98))
+    await hand.engine.prune.step()
+    assert [run.state for run in await runs_of(hand, "daily")] == ["failed", "succeeded", "succeeded"]
+
+
+async def test_keys_are_forgotten_when_a_week_has_passed(hand: HandCranked, clock: FakeClock) -> None:
+    """SPEC 12: "idempotency keys 7d"."""
+    await save(hand, job("slow", "manual"))
+    first = await jobs.run_job(hand.site, "slow", key="k")
+    clock.set(NOW + timedelta(days=7))
+    await hand.engine.prune.step()
+    assert (await jobs.run_job(hand.site, "slow", key="k")).run_id == first.run_id
+    clock.set(NOW + timedelta(days=7, microseconds=1))
+    await hand.engine.prune.step()
+    assert (await jobs.run_job(hand.site, "slow", key="k")).is_new
