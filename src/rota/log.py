@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import sys
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import IO, Any
 
@@ -13,6 +14,13 @@ _logger = logging.getLogger("rota")
 
 def log(event: str, /, *, level: int = logging.INFO, error: BaseException | None = None, **fields: Any) -> None:  # noqa: ANN401
     """Tell what happened. Fields without a value are left out."""
+    log_fields(event, fields, level=level, error=error)
+
+
+def log_fields(
+    event: str, fields: Mapping[str, object], *, level: int = logging.INFO, error: BaseException | None = None
+) -> None:
+    """The same, for fields that were put together before."""
     if _logger.isEnabledFor(level):
         kept = {name: value for name, value in fields.items() if value is not None}
         _logger.log(level, event, extra={"fields": kept}, exc_info=error)

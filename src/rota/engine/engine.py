@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
 import msgspec
@@ -22,7 +22,7 @@ from rota.ledger.claimed import ClaimedRun
 from rota.ledger.fire import fire_due
 from rota.ledger.record import Ended, Recorded, record_ended
 from rota.ledger.site import Site
-from rota.log import log
+from rota.log import log, log_fields
 from rota.ports.action import Action
 from rota.ports.bell import Bell
 from rota.ports.machine import Machine
@@ -30,6 +30,8 @@ from rota.ports.records import instant_or_none, micros
 from rota.ports.store import Transaction
 
 _PRUNE_EVERY = timedelta(hours=1)
+# More runs at once than these are one line in the log.
+_CROWD = 20
 
 
 class Engine:
@@ -60,6 +62,7 @@ class Engine:
         self.prune = Loop("prune", self._prune_step, clock)
         self._keep = (self.record, self.beat, self.reconcile, self.watch, self.prune)
         self._is_stopping = False
+        self.recorded_count = 0
         self.changed = asyncio.Event()
 
     async def open(self) -> None:
@@ -143,7 +146,7 @@ class Engine:
     def _take(self, runs: tuple[ClaimedRun, ...]) -> None:
         for run in runs:
             self._held.setdefault(run.token, set()).add(run.id)
-            log("run.started", level=logging.DEBUG, run_id=run.id, job=run.job, trace_id=run.trace_id)
+        log_runs("started", [(run, {"due_at": run.due_at, "cause": run.cause}) for run in runs])
         self.bench.start(runs)
 
     def _on_ended(self, ended: Ended) -> None:
@@ -161,10 +164,12 @@ class Engine:
             lambda tx: record_ended(tx, now, batch, self._site, done_tokens=done)
         )
         del self._ended[: len(batch)]
+        self.recorded_count += len(recorded.accepted)
         for ended in batch:
             self._forget(ended.run)
             if ended.run.id not in recorded.accepted:
                 log("result.refused", level=logging.WARNING, run_id=ended.run.id, job=ended.run.job)
+        log_runs("ended", [(one.run, _end_fields(one)) for one in batch if one.run.id in recorded.accepted])
         # Slots are free again, and retries or children may wait for them.
         self.claim.wake()
         self.fire.wake()
@@ -240,3 +245,19 @@ class Engine:
         now = micros(self._site.clock.now())
         await self._site.store.write(lambda tx: tx.end_worker(id=self._site.worker, now=now))
         log("worker.stopped", worker=self._site.worker)
+
+
+def log_runs(what: str, runs: Sequence[tuple[ClaimedRun, Mapping[str, object]]]) -> None:
+    """A line for each run, or one line for a crowd."""
+    if len(runs) > _CROWD:
+        log(f"runs.{what}", count=len(runs), first=runs[0][0].id)
+        return
+    for run, fields in runs:
+        log_fields(
+            f"run.{what}", {"run_id": run.id, "job_id": run.job_id, "job": run.job, "trace_id": run.trace_id, **fields}
+        )
+
+
+def _end_fields(ended: Ended) -> Mapping[str, object]:
+    outcome = ended.outcome
+    return {"state": outcome.state, "reason": outcome.reason or None, "error": outcome.error or None}

@@ -50,7 +50,11 @@ class Held(NamedTuple):
 
 
 class Workbench:
-    """The runs that this worker holds, each a task, and how each of them is ended."""
+    """The runs that this worker holds, and how each of them is ended.
+
+    Runs are taken by slots: tasks that do one run after the other. There is always one more slot than runs that make
+    theirs wait, so that no run waits for another, and a crowd of runs that take no time needs two slots, not thousands.
+    """
 
     def __init__(
         self,
@@ -63,6 +67,9 @@ class Workbench:
         self._actions = actions
         self._make_output = make_output
         self._on_ended = on_ended
+        self._waiting: dict[str, ClaimedRun] = {}
+        self._slots: set[asyncio.Task[None]] = set()
+        self._has_spare = False
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._endings: dict[str, Outcome] = {}
         self._held: dict[str, Held] = {}
@@ -74,14 +81,16 @@ class Workbench:
 
     @property
     def run_ids(self) -> tuple[str, ...]:
-        return tuple(self._tasks)
+        return (*self._tasks, *self._waiting)
 
     def start(self, runs: Iterable[ClaimedRun]) -> None:
-        for run in runs:
-            self._tasks[run.id] = asyncio.create_task(self._attend(run))
+        self._waiting.update((run.id, run) for run in runs)
+        self._open_slot()
 
     def end(self, run_id: str, outcome: Outcome) -> None:
         """Ask for the end of a run, with what its outcome is to be."""
+        if (waiting := self._waiting.pop(run_id, None)) is not None:
+            self._on_ended(Ended(waiting, outcome))
         task = self._tasks.get(run_id)
         if task is not None and run_id not in self._endings:
             self._endings[run_id] = outcome
@@ -93,21 +102,39 @@ class Workbench:
 
     async def drained(self) -> None:
         """Wait until nothing runs any more."""
-        while self._tasks:
-            await asyncio.wait(tuple(self._tasks.values()))
+        while self._slots:
+            await asyncio.wait(tuple(self._slots))
 
-    async def _attend(self, run: ClaimedRun) -> None:
+    def _open_slot(self) -> None:
+        if self._has_spare or not self._waiting:
+            return
+        self._has_spare = True
+        slot = asyncio.create_task(self._slot())
+        self._slots.add(slot)
+        slot.add_done_callback(self._slots.discard)
+
+    async def _slot(self) -> None:
+        self._has_spare = False
+        task = asyncio.current_task()
+        while self._waiting and task is not None:
+            run = self._waiting.pop(next(iter(self._waiting)))
+            self._open_slot()
+            self._tasks[run.id] = task
+            self._on_ended(await self._attend(run, task))
+
+    async def _attend(self, run: ClaimedRun, slot: asyncio.Task[None]) -> Ended:
         try:
-            ended = await self._do(run)
+            return await self._do(run)
         except asyncio.CancelledError:
             outcome = self._endings.get(run.id)
             if outcome is None:
                 raise
-            ended = Ended(run, outcome)
+            # The run was cancelled, not the slot.
+            slot.uncancel()
+            return Ended(run, outcome)
         finally:
             self._tasks.pop(run.id, None)
             self._endings.pop(run.id, None)
-        self._on_ended(ended)
 
     async def _do(self, run: ClaimedRun) -> Ended:
         work = Work(
@@ -120,18 +147,18 @@ class Workbench:
             due_at=run.due_at,
             input=run.input,
         )
-        action = self._actions.get(action_kind(run.definition.action))
+        kind = action_kind(run.definition.action)
+        action = self._actions.get(kind)
         if action is None:
-            return Ended(
-                run, _permanent(f"This worker cannot do actions of type {action_kind(run.definition.action)}.")
-            )
+            return Ended(run, _permanent(f"This worker cannot do actions of type {kind}."))
         output = self._make_output(work)
         self._held[run.id] = Held(run, self._site.clock.now(), output)
         try:
             result = await self._perform(run, work, action, output)
         finally:
             del self._held[run.id]
-            await asyncio.shield(output.finish())
+            if output.written_at is not None:
+                await asyncio.shield(output.finish())
         return Ended(run, result.outcome, result.result, result.response)
 
     async def _perform(self, run: ClaimedRun, work: Work, action: Action, output: Output) -> Result:
@@ -139,7 +166,9 @@ class Workbench:
             return Result(_permanent(fault))
         timeout = run.definition.timeout
         try:
-            async with asyncio.timeout(timeout.total_seconds() if timeout else None):
+            if timeout is None:
+                return await action.perform(work, output, lambda: self._started(run))
+            async with asyncio.timeout(timeout.total_seconds()):
                 return await action.perform(work, output, lambda: self._started(run))
         except TimeoutError:
             error = f"it took longer than {timeout}"

@@ -98,7 +98,13 @@ async def _record_plain(tx: Transaction, now: datetime, ended: Sequence[Ended]) 
     ]
     if not rows:
         return frozenset()
-    return frozenset(run_id for (run_id,) in await tx.end_plain_runs(ended=rows, now=micros(now)))
+    ids = frozenset(row[0] for row in rows)
+    if await tx.end_plain_runs(ended=rows, now=micros(now)) == len(rows):
+        return ids
+    # Some came with a token that no longer counts: see whose end this was.
+    tokens = {row[0]: row[1] for row in rows}
+    runs = await tx.runs_by_id(ids=sorted(ids))
+    return frozenset(run.id for run in runs if (run.token, run.ended_at) == (tokens[run.id], micros(now)))
 
 
 async def _held_endings(tx: Transaction, ended: Sequence[Ended]) -> list[Ending]:

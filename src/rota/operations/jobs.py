@@ -12,11 +12,12 @@ from rota.core.decision import Step, describe
 from rota.core.definition import Definition, check_definition
 from rota.core.job import JobState, job_status
 from rota.core.run import Cause
-from rota.core.schedule import format_schedule, next_times
+from rota.core.schedule import format_schedule
 from rota.errors import ConflictError, NotFoundError
 from rota.ledger import jobs as ledger
 from rota.ledger.requests import Requested, request_run
 from rota.ledger.site import Site
+from rota.operations.preview import first_times
 from rota.ports.records import (
     JobRecord,
     definition_of,
@@ -67,9 +68,7 @@ async def add_job(site: Site, definition: Definition) -> SavedJob:
     now = site.clock.now()
     (job_id,) = await site.store.write(lambda tx: ledger.add_jobs(tx, now, site, [definition]))
     timing = definition.timing
-    return SavedJob(
-        job_id, definition.name, warnings, next_times(timing.schedule, after=now, count=5, zone=timing.zone)
-    )
+    return SavedJob(job_id, definition.name, warnings, first_times(timing.schedule, now=now, zone=timing.zone, count=5))
 
 
 async def find_job(site: Site, name: str) -> JobRecord:
@@ -152,7 +151,7 @@ async def edit_job(site: Site, name: str, definition: Definition) -> SavedJob:
     await site.store.write(lambda tx: ledger.edit_job(tx, now, site, record, definition))
     timing = definition.timing
     return SavedJob(
-        record.id, definition.name, warnings, next_times(timing.schedule, after=now, count=5, zone=timing.zone)
+        record.id, definition.name, warnings, first_times(timing.schedule, now=now, zone=timing.zone, count=5)
     )
 
 

@@ -49,7 +49,7 @@ def preview(schedule: Schedule, *, now: datetime, zone: str, count: int) -> Prev
     """What a person wants to see before saving a schedule."""
     warnings = check_schedule(schedule)
     where = zone_named(zone)
-    instants = _due_times(schedule, now=now, zone=zone, count=count)
+    instants = first_times(schedule, now=now, zone=zone, count=count)
     until = min(max([_later(now, LOOK_AHEAD), *instants[-1:]]), _later(now, FARTHEST))
     nights = clock_change_nights(schedule, zone, after=now, until=until)
     notes = {instant: night.in_words for night in nights for instant in night.fires}
@@ -64,7 +64,7 @@ def preview(schedule: Schedule, *, now: datetime, zone: str, count: int) -> Prev
     )
 
 
-def _due_times(schedule: Schedule, *, now: datetime, zone: str, count: int) -> tuple[datetime, ...]:
+def first_times(schedule: Schedule, *, now: datetime, zone: str, count: int) -> tuple[datetime, ...]:
     """Saved now, a new interval job would run at once."""
     if isinstance(schedule, Every) and schedule.first is First.NOW:
         return (now, *next_times(schedule, after=now, count=count - 1, zone=zone))

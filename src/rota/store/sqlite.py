@@ -12,6 +12,8 @@ from queue import SimpleQueue
 from typing import Any, NamedTuple, TypeVar
 
 import apsw
+import apsw.ext
+import msgspec
 
 from rota.errors import StoreUnavailableError
 from rota.store.dialect import Parameters, Statement, for_sqlite, queries, schema_for_sqlite, split_script
@@ -34,7 +36,12 @@ class Session:
 
     async def fetch(self, query: str, parameters: Parameters) -> Sequence[Sequence[Any]]:
         statement = _statement(query)
-        return self._connection.execute(statement.sql, statement.bind(parameters)).fetchall()
+        in_one = _in_one_row(self._connection, query)
+        if in_one is None:
+            return self._connection.execute(statement.sql, statement.bind(parameters)).fetchall()
+        answer: Any = self._connection.execute(in_one, statement.bind(parameters)).fetchall()
+        rows: Sequence[Sequence[Any]] = msgspec.json.decode(answer[0][0])
+        return rows
 
     async def execute(self, query: str, parameters: Parameters) -> int:
         statement = _statement(query)
@@ -225,6 +232,27 @@ def _as_unavailable() -> Iterator[None]:
 @cache
 def _statement(query: str) -> Statement:
     return for_sqlite(queries()[query])
+
+
+_in_one: dict[str, str | None] = {}
+
+
+def _in_one_row(connection: apsw.Connection, query: str) -> str | None:
+    """The same query with its rows as one JSON text; none for a statement that changes something.
+
+    For each row SQLite gives up the interpreter and must win it back. Beside a busy loop that costs milliseconds.
+    """
+    if query not in _in_one:
+        sql = _statement(query).sql
+        columns = apsw.ext.query_info(connection, sql).description
+        names = ", ".join(f"c{index}" for index in range(len(columns)))
+        is_select = sql.lstrip().upper().startswith(("SELECT", "WITH"))
+        _in_one[query] = (
+            f"WITH answer ({names}) AS ({sql}) SELECT json_group_array(json_array({names})) FROM answer"
+            if is_select
+            else None
+        )
+    return _in_one[query]
 
 
 def _connect(path: Path, synchronous: str) -> apsw.Connection:

@@ -59,7 +59,7 @@ UPDATE runs SET process = :process WHERE id = :run_id AND token = :token AND sta
 UPDATE runs AS r SET state = 'succeeded', ended_at = :now, exit_code = ended.exit_code,
   http_status = ended.http_status, result = ended.result, response = ended.response
 FROM {rows ended: run_id text, token bigint, exit_code bigint, http_status bigint, result text, response text}
-WHERE r.id = ended.run_id AND r.token = ended.token AND r.state = 'running' RETURNING id
+WHERE r.id = ended.run_id AND r.token = ended.token AND r.state = 'running'
 
 -- name: end_runs
 UPDATE runs AS r SET state = ended.state, ended_at = :now, reason = ended.reason, error = ended.error, note = ended.note,

@@ -1,0 +1,149 @@
+"""A burst: 10,000 recurring jobs due at one instant, beside APScheduler 3 in the same run. Usage: ./test --bench"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from apscheduler.executors.pool import ThreadPoolExecutor
+from apscheduler.jobstores.sqlalchemy import SQLAlchemyJobStore
+from apscheduler.schedulers.background import BackgroundScheduler
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from tests.postgres_server import postgres_server
+
+from rota.app import make_site, make_store, running_engine, system_now
+from rota.core.decision import replay
+from rota.core.definition import PythonAction, define
+from rota.core.job import Timing
+from rota.core.run import RunState
+from rota.core.schedule import Cron
+from rota.ledger.jobs import add_jobs
+from rota.ports.records import instant, trail_of
+
+JOBS = 10_000
+MARK = 20.0
+_done = threading.Event()
+_count = 0
+
+
+def main() -> None:
+    ratios = []
+    with tempfile.TemporaryDirectory() as folder, postgres_server(16) as server:
+        asyncio.run(_migrate(server.url()))
+        for name, url, peer_url in (
+            ("SQLite, full durability", f"{folder}/rota.db", f"sqlite:///{folder}/aps.db"),
+            ("PostgreSQL 16", server.url(), server.url().replace("postgresql://", "postgresql+psycopg2://")),
+        ):
+            own = asyncio.run(rota_burst(url))
+            peer = apscheduler_burst(peer_url)
+            ratios.append(peer / own)
+            verdict = "ok    " if ratios[-1] >= MARK else "MISSED"
+            print(
+                f"{verdict} {name}: Rota {own:.2f} s, APScheduler {peer:.2f} s, {ratios[-1]:.0f} times (at least {MARK:.0f})"
+            )
+    sys.exit(min(ratios) < MARK)
+
+
+async def _migrate(url: str) -> None:
+    store, _ = make_store(url)
+    await store.database.migrate()
+
+
+async def rota_burst(url: str) -> float:
+    """From the start of an engine that finds all jobs due to the last settlement."""
+    due_at = await _just_past_the_minute()
+    store, _ = make_store(url)
+    await store.open()
+    site = make_site(store)
+    timing = Timing(schedule=Cron("* * * * *"))
+    jobs = [define(f"job{number}", timing, PythonAction(target="benchmarks.noop:noop")) for number in range(JOBS)]
+    made_at = due_at - timedelta(seconds=30)
+    for first in range(0, JOBS, 1_000):
+        await store.write(lambda tx, first=first: add_jobs(tx, made_at, site, jobs[first : first + 1_000]))
+    await store.write(lambda tx: tx.size_slot(scope="pool", name="inline", size=1_000))
+    await store.close()
+    async with running_engine(url) as engine:
+        begin = time.perf_counter()
+        running = asyncio.create_task(engine.run())
+        while engine.recorded_count < JOBS:
+            await asyncio.sleep(0.002)  # noqa: TID251 - a stopwatch
+        length = time.perf_counter() - begin
+        engine.stop()
+        await running
+    await check(url, due_at)
+    return length
+
+
+async def _just_past_the_minute() -> datetime:
+    """A minute that is over, but not for long: what is due then is on time."""
+    while True:
+        now = system_now()
+        if now.second < 15:
+            return now.replace(second=0, microsecond=0)
+        await asyncio.sleep(1)  # noqa: TID251
+
+
+async def check(url: str, due_at: datetime) -> None:
+    """Every run has its token, its trail, and its place in the history."""
+    store, _ = make_store(url)
+    await store.open()
+    runs = await store.read(lambda tx: tx.runs(before="run_z", most=2 * JOBS))
+    await store.close()
+    assert len(runs) == len({run.job_id for run in runs}) == JOBS
+    for run in runs:
+        assert run.state == RunState.SUCCEEDED, run
+        assert run.token and run.worker and run.trace_id, run
+        assert replay(trail_of(run.trail))[0] == due_at == instant(run.due_at), run
+        assert run.requested_at <= run.started_at <= run.ended_at, run
+
+
+def _count_one() -> None:
+    global _count  # noqa: PLW0603 - APScheduler must be able to name the function
+    _count += 1
+    if _count >= JOBS:
+        _done.set()
+
+
+def apscheduler_burst(url: str) -> float:
+    """The same with APScheduler: from its start to the last job run and rescheduled."""
+    global _count  # noqa: PLW0603
+    _count = 0
+    _done.clear()
+    with _filled(url) as scheduler:
+        begin = time.perf_counter()
+        scheduler.resume()
+        _done.wait(300)
+        length = time.perf_counter() - begin
+    assert _count >= JOBS
+    return length
+
+
+@contextmanager
+def _filled(url: str) -> Iterator[BackgroundScheduler]:
+    scheduler = BackgroundScheduler(
+        jobstores={"default": SQLAlchemyJobStore(url=url)},
+        executors={"default": ThreadPoolExecutor(10)},
+        job_defaults={"misfire_grace_time": 600, "max_instances": 1},
+        timezone="UTC",
+    )
+    scheduler.start(paused=True)
+    due_at = datetime.now(UTC)  # noqa: TID251
+    for number in range(JOBS):
+        scheduler.add_job(_count_one, "interval", minutes=10, id=f"job{number}", next_run_time=due_at)
+    try:
+        yield scheduler
+    finally:
+        scheduler.shutdown(wait=True)
+
+
+if __name__ == "__main__":
+    main()
