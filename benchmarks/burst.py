@@ -28,6 +28,7 @@ from rota.core.run import RunState
 from rota.core.schedule import Cron
 from rota.ledger.jobs import add_jobs
 from rota.ports.records import instant, trail_of
+from rota.ports.store import Store
 
 JOBS = 10_000
 MARK = 20.0
@@ -36,6 +37,7 @@ _count = 0
 
 
 def main() -> None:
+    print(f"{JOBS:,} recurring jobs due at one instant, recorded, started and settled", flush=True)
     ratios = []
     with tempfile.TemporaryDirectory() as folder, postgres_server(16) as server:
         asyncio.run(_migrate(server.url()))
@@ -47,9 +49,8 @@ def main() -> None:
             peer = apscheduler_burst(peer_url)
             ratios.append(peer / own)
             verdict = "ok    " if ratios[-1] >= MARK else "MISSED"
-            print(
-                f"{verdict} {name}: Rota {own:.2f} s, APScheduler {peer:.2f} s, {ratios[-1]:.0f} times (at least {MARK:.0f})"
-            )
+            times = f"{ratios[-1]:.0f} times faster (at least {MARK:.0f})"
+            print(f"{verdict} {name}: Rota {own:.2f} s, APScheduler {peer:.2f} s, {times}", flush=True)
     sys.exit(min(ratios) < MARK)
 
 
@@ -59,49 +60,42 @@ async def _migrate(url: str) -> None:
 
 
 async def rota_burst(url: str) -> float:
-    """From the start of an engine that finds all jobs due to the last settlement."""
-    due_at = await _just_past_the_minute()
+    """From the due time, which an engine awaits, to the last settlement."""
     store, _ = make_store(url)
     await store.open()
-    site = make_site(store)
-    timing = Timing(schedule=Cron("* * * * *"))
-    jobs = [define(f"job{number}", timing, PythonAction(target="benchmarks.noop:noop")) for number in range(JOBS)]
-    made_at = due_at - timedelta(seconds=30)
-    for first in range(0, JOBS, 1_000):
-        await store.write(lambda tx, first=first: add_jobs(tx, made_at, site, jobs[first : first + 1_000]))
-    await store.write(lambda tx: tx.size_slot(scope="pool", name="inline", size=1_000))
-    await store.close()
+    due_at = await _add_jobs(store)
     async with running_engine(url) as engine:
-        begin = time.perf_counter()
         running = asyncio.create_task(engine.run())
-        while engine.recorded_count < JOBS:
+        while engine.recorded_count < JOBS:  # noqa: ASYNC110 - a stopwatch
             await asyncio.sleep(0.002)  # noqa: TID251 - a stopwatch
-        length = time.perf_counter() - begin
+        length = (system_now() - due_at).total_seconds()
         engine.stop()
         await running
-    await check(url, due_at)
+    await _check(store, due_at)
+    await store.close()
     return length
 
 
-async def _just_past_the_minute() -> datetime:
-    """A minute that is over, but not for long: what is due then is on time."""
-    while True:
-        now = system_now()
-        if now.second < 15:
-            return now.replace(second=0, microsecond=0)
-        await asyncio.sleep(1)  # noqa: TID251
+async def _add_jobs(store: Store) -> datetime:
+    """Save the jobs; when they are due."""
+    while system_now().second > 50:  # noqa: ASYNC110
+        await asyncio.sleep(1)  # noqa: TID251 - the next minute must not begin meanwhile
+    now, site = system_now(), make_site(store)
+    timing = Timing(schedule=Cron("* * * * *"))
+    jobs = [define(f"job{number}", timing, PythonAction(target="benchmarks.noop:noop")) for number in range(JOBS)]
+    for first in range(0, JOBS, 1_000):
+        await store.write(lambda tx, first=first: add_jobs(tx, now, site, jobs[first : first + 1_000]))
+    await store.write(lambda tx: tx.size_slot(scope="pool", name="inline", size=JOBS))
+    return now.replace(second=0, microsecond=0) + timedelta(minutes=1)
 
 
-async def check(url: str, due_at: datetime) -> None:
+async def _check(store: Store, due_at: datetime) -> None:
     """Every run has its token, its trail, and its place in the history."""
-    store, _ = make_store(url)
-    await store.open()
     runs = await store.read(lambda tx: tx.runs(before="run_z", most=2 * JOBS))
-    await store.close()
     assert len(runs) == len({run.job_id for run in runs}) == JOBS
     for run in runs:
         assert run.state == RunState.SUCCEEDED, run
-        assert run.token and run.worker and run.trace_id, run
+        assert all((run.token, run.worker, run.trace_id, run.started_at, run.ended_at)), run
         assert replay(trail_of(run.trail))[0] == due_at == instant(run.due_at), run
         assert run.requested_at <= run.started_at <= run.ended_at, run
 

@@ -127,8 +127,12 @@ class Workbench:
             return await self._do(run)
         except asyncio.CancelledError:
             outcome = self._endings.get(run.id)
-            if outcome is None:
+            if outcome is None and slot.cancelling():
                 raise
+            if outcome is None:
+                return Ended(
+                    run, Outcome(state=RunState.FAILED, reason="internal", error="the action cancelled itself")
+                )
             # The run was cancelled, not the slot.
             slot.uncancel()
             return Ended(run, outcome)
@@ -162,10 +166,10 @@ class Workbench:
         return Ended(run, result.outcome, result.result, result.response)
 
     async def _perform(self, run: ClaimedRun, work: Work, action: Action, output: Output) -> Result:
-        if (fault := await action.preflight(work)) is not None:
-            return Result(_permanent(fault))
         timeout = run.definition.timeout
         try:
+            if (fault := await action.preflight(work)) is not None:
+                return Result(_permanent(fault))
             if timeout is None:
                 return await action.perform(work, output, lambda: self._started(run))
             async with asyncio.timeout(timeout.total_seconds()):

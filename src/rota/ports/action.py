@@ -51,7 +51,7 @@ class Output(Protocol):
     """Where output goes: in order, bounded, redacted, live."""
 
     async def write(self, stream: str, data: bytes) -> None:
-        """Take a piece; it returns quickly, whatever the database does."""
+        """Take a piece; it returns quickly, whatever the database does. An empty one is the end of its stream."""
         ...
 
     def tail(self) -> str:

@@ -66,7 +66,10 @@ class PostgresDatabase:
     async def open(self) -> None:
         with _as_unavailable():
             self._pool = await asyncpg.create_pool(
-                self.url, min_size=1, max_size=self._pool_size, server_settings={"application_name": "rota"}
+                self.url,
+                min_size=min(3, self._pool_size),
+                max_size=self._pool_size,
+                server_settings={"application_name": "rota"},
             )
             try:
                 async with self._pool.acquire() as connection:

@@ -2,6 +2,7 @@
 INSERT INTO output (run_id, sequence, stream, written_at, text)
 SELECT run_id, sequence, stream, written_at, text
 FROM {rows chunk: run_id text, sequence bigint, stream text, written_at bigint, text text}
+WHERE true ON CONFLICT DO NOTHING
 
 -- name: trim_output
 DELETE FROM output WHERE run_id = :run_id AND sequence > :head AND sequence < :tail
