@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -43,10 +43,11 @@ def eventually(look: Callable[[], T], *, patience: float = _PATIENCE) -> T:
 class EngineProcess:
     """``rota up`` as a process of its own."""
 
-    def __init__(self, db: str, log: Path, *words: str) -> None:
+    def __init__(self, db: str, log: Path, *words: str, environment: Mapping[str, str] | None = None) -> None:
+        env = {**os.environ, "ROTA_DB": db, **(environment or {})}
         with log.open("ab") as output:
             self.process = subprocess.Popen(
-                [ROTA, *(words or ("up", "--no-web"))], stdout=output, stderr=output, env={**os.environ, "ROTA_DB": db}
+                [ROTA, *(words or ("up", "--no-web"))], stdout=output, stderr=output, env=env
             )
         self.log = log
 

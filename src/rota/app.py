@@ -106,11 +106,13 @@ def make_store(database: str) -> tuple[Store, Bell]:
 
 def make_site(store: Store, *, settings: Settings | None = None) -> Site:
     """A place to write from: this process, with a name that no other has."""
-    from rota.ledger.site import Settings, Site  # noqa: PLC0415
+    from rota.ledger.site import Site, settings_from  # noqa: PLC0415
 
     entropy, clock = SystemEntropy(), SystemClock()
     (worker,) = entropy.ids("wrk", clock.now(), 1)
-    return Site(store=store, clock=clock, entropy=entropy, worker=worker, settings=settings or Settings())
+    return Site(
+        store=store, clock=clock, entropy=entropy, worker=worker, settings=settings or settings_from(os.environ)
+    )
 
 
 @asynccontextmanager

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import timedelta
 
 import msgspec
 
+from rota.core.duration import parse_duration
+from rota.errors import ScheduleError
 from rota.ports.clock import Clock, Entropy
 from rota.ports.store import Store
 
@@ -29,6 +32,23 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     def lease(self) -> timedelta:
         """How long a worker is believed without a sign of life."""
         return self.beat * self.dead_after
+
+
+def settings_from(environment: Mapping[str, str]) -> Settings:
+    """The settings that the environment gives, by ``ROTA_`` and their name: ``ROTA_POLL=10s``."""
+    given: dict[str, object] = {}
+    for name, default in zip(Settings.__struct_fields__, msgspec.structs.astuple(Settings()), strict=True):
+        text = environment.get(f"ROTA_{name.upper()}")
+        if text is not None:
+            is_duration = isinstance(default, timedelta)
+            given[name] = parse_duration(text, field=name) if is_duration else _count(text, name)
+    return Settings(**given)  # type: ignore[arg-type] # each by its own type
+
+
+def _count(text: str, name: str) -> int:
+    if not (text.isascii() and text.isdigit() and int(text) > 0):
+        raise ScheduleError(field=f"ROTA_{name.upper()}", value=text, expected="a number from 1", example="10")
+    return int(text)
 
 
 class Site(msgspec.Struct, frozen=True, kw_only=True):

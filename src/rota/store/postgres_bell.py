@@ -34,14 +34,13 @@ class PostgresBell:
                     await self._probe(connection)
             except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, TimeoutError) as error:
                 log("listener.lost", level=logging.WARNING, reason=str(error) or type(error).__name__)
-                await self._pause(_RECONNECT_AFTER)
+                await self._clock.wait(asyncio.Event(), until=self._clock.now() + _RECONNECT_AFTER)
 
     async def _probe(self, connection: asyncpg.Connection) -> None:
-        """A connection can die without a word; one that does not answer is left."""
-        while True:
-            await self._pause(_PROBE_EVERY)
+        """A connection can also die without a word; one that does not answer is left."""
+        closed = asyncio.Event()
+        connection.add_termination_listener(lambda _: closed.set())
+        while not await self._clock.wait(closed, until=self._clock.now() + _PROBE_EVERY):
             async with asyncio.timeout(_PROBE_TIMEOUT):
                 await connection.fetchval("SELECT 1")
-
-    async def _pause(self, length: timedelta) -> None:
-        await self._clock.wait(asyncio.Event(), until=self._clock.now() + length)
+        raise ConnectionResetError("the server closed the connection")
