@@ -19,7 +19,7 @@ from rota.engine.upkeep import Watch, expire_waiting, prune
 from rota.engine.work import MakeOutput, Workbench, shutdown_outcome
 from rota.ledger.claim import claim_waiting
 from rota.ledger.claimed import ClaimedRun
-from rota.ledger.fire import fire_due
+from rota.ledger.fire import FirePass, fire_due
 from rota.ledger.record import Ended, Recorded, record_ended
 from rota.ledger.site import Site
 from rota.log import log, log_fields
@@ -62,6 +62,7 @@ class Engine:
         self.prune = Loop("prune", self._prune_step, clock)
         self._keep = (self.record, self.beat, self.reconcile, self.watch, self.prune)
         self._is_stopping = False
+        self._is_behind = False
         self.recorded_count = 0
         self.changed = asyncio.Event()
 
@@ -128,12 +129,22 @@ class Engine:
         (wake_at,) = await self._site.store.read(lambda tx: tx.next_wake())
         next_wake = instant_or_none(wake_at)
         if next_wake is not None and next_wake <= now:
-            fired = await self._site.store.write(lambda tx: fire_due(tx, now, self._site))
-            self._take(fired.started)
-            if fired.is_queued:
-                self.claim.wake()
-            next_wake = fired.next_wake
+            next_wake = await self._fire(now)
         return self._next(now, next_wake)
+
+    async def _fire(self, now: datetime) -> datetime | None:
+        """One pass, or while a crowd is due as many as the database does at once."""
+        count = self._site.store.writers if self._is_behind else 1
+        passes = await asyncio.gather(*(self._fire_once(now) for _ in range(count)))
+        self._is_behind = max(fired.jobs for fired in passes) >= self._site.settings.fire_batch
+        return passes[-1].next_wake
+
+    async def _fire_once(self, now: datetime) -> FirePass:
+        fired = await self._site.store.write(lambda tx: fire_due(tx, now, self._site))
+        self._take(fired.started)
+        if fired.is_queued:
+            self.claim.wake()
+        return fired
 
     async def _claim_step(self) -> datetime | None:
         now = self._site.clock.now()

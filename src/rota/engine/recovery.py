@@ -66,7 +66,6 @@ async def _held_runs(tx: Transaction, worker_id: str) -> list[RunRecord]:
 
 async def _settle_all(tx: Transaction, now: datetime, site: Site, worker_id: str) -> int:
     """Everything a worker held goes through the same function as any other end."""
-    await tx.lock_slots()
     if await tx.lock_worker(id=worker_id) is None:
         return 0
     leases = await tx.leases_of(worker=worker_id)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import datetime
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from rota.core.run import Cause
+from rota.core.run import Cause, RunState
 from rota.ledger.claimed import ClaimedRun, starts_at_claim
 from rota.ledger.limits import Limits
 from rota.ledger.site import Site
@@ -22,6 +22,8 @@ from rota.ports.records import (
 )
 from rota.ports.store import Transaction
 
+_MOMENT = timedelta(milliseconds=20)
+
 
 class ClaimPass(NamedTuple):
     """The runs that this worker starts, and when the next waiting one may begin."""
@@ -32,36 +34,48 @@ class ClaimPass(NamedTuple):
 
 async def claim_waiting(tx: Transaction, now: datetime, site: Site) -> ClaimPass:
     """Take as many waiting runs as there are free slots."""
-    limits = Limits(await tx.lock_slots())
-    chosen: list[WaitingRecord] = []
-    for (pool,) in await tx.queued_pools(now=micros(now)):
-        chosen += await _choose(tx, now, pool, limits, site)
-    started = await _start(tx, now, chosen, limits, site) if chosen else ()
+    seen = [row for (pool,) in await tx.queued_pools(now=micros(now)) for row in await _look(tx, now, pool, site)]
+    # A plan that somebody else holds is about to change; its runs are looked at again in a moment.
+    jobs = {job.id: job for job in await tx.claimable_jobs(ids=sorted({row.job_id for row in seen}))} if seen else {}
+    limits = Limits(await tx.lock_slots()) if jobs else Limits(())
+    chosen = _choose(seen, jobs, limits, site)
+    started = await _start(tx, now, chosen, jobs, limits, site) if chosen else ()
     (next_start,) = await tx.next_start(now=micros(now))
-    return ClaimPass(started, instant_or_none(next_start))
+    is_held_up = any(row.job_id not in jobs for row in seen)
+    return ClaimPass(started, now + _MOMENT if is_held_up else instant_or_none(next_start))
 
 
-async def _choose(tx: Transaction, now: datetime, pool: str, limits: Limits, site: Site) -> list[WaitingRecord]:
-    chosen: list[WaitingRecord] = []
-    jobs: set[str] = set()
-    most = min(limits.free(pool), site.settings.claim_batch)
-    if not most:
-        return chosen
+async def _look(tx: Transaction, now: datetime, pool: str, site: Site) -> list[WaitingRecord]:
+    """The runs of a pool that may start, as far as there could be room for them."""
+    free = next((slot.size - slot.used for slot in await tx.pool_slots(name=pool) if slot.size is not None), 0)
+    most = min(free, site.settings.claim_batch)
     # Runs of one job that must not overlap come together; some look-ahead finds those behind them.
-    for row in await tx.waiting_runs(pool=pool, now=micros(now), most=4 * most + 16):
-        is_blocked = row.job_id in jobs and not row.may_overlap
-        if len(chosen) < most and not is_blocked and limits.take(row):
+    return await tx.waiting_runs(pool=pool, now=micros(now), most=4 * most + 16) if most > 0 else []
+
+
+def _choose(
+    seen: Sequence[WaitingRecord], jobs: Mapping[str, JobRecord], limits: Limits, site: Site
+) -> list[WaitingRecord]:
+    chosen: list[WaitingRecord] = []
+    busy = {job.id for job in jobs.values() if job.live_state == RunState.RUNNING}
+    for row in seen:
+        is_blocked = row.job_id not in jobs or (row.job_id in busy and not row.may_overlap)
+        if len(chosen) < site.settings.claim_batch and not is_blocked and limits.take(row):
             chosen.append(row)
-            jobs.add(row.job_id)
+            busy.add(row.job_id)
     return chosen
 
 
 async def _start(
-    tx: Transaction, now: datetime, chosen: Sequence[WaitingRecord], limits: Limits, site: Site
+    tx: Transaction,
+    now: datetime,
+    chosen: Sequence[WaitingRecord],
+    jobs: Mapping[str, JobRecord],
+    limits: Limits,
+    site: Site,
 ) -> tuple[ClaimedRun, ...]:
     ids = [row.run_id for row in chosen]
     runs = {run.id: run for run in await tx.runs_by_id(ids=ids)}
-    jobs = {job.id: job for job in await tx.jobs_by_id(ids=sorted({row.job_id for row in chosen}))}
     (token,) = await tx.next_token()
     claimed = [_claimed(runs[run_id], jobs[runs[run_id].job_id], token) for run_id in ids]
     at = micros(now)

@@ -54,7 +54,6 @@ class _Due(NamedTuple):
 
 async def fire_due(tx: Transaction, now: datetime, site: Site) -> FirePass:
     """Fire one batch of due jobs."""
-    limits = Limits(await tx.lock_slots())
     records = await tx.due_jobs(now=micros(now), most=site.settings.fire_batch)
     if not records:
         return FirePass(0, (), is_queued=False, next_wake=instant_or_none((await tx.next_wake())[0]))
@@ -64,7 +63,8 @@ async def fire_due(tx: Transaction, now: datetime, site: Site) -> FirePass:
         records, waiting = await _supersede(tx, now, records, waiting, site)
     firings = _Firings(now, site)
     dues = [firings.of(record, waiting.get(record.id, ())) for record in records]
-    batch = _Batch(now, site, limits if is_queue_empty else Limits(()))
+    # Plans before limits, as everywhere: one order for whoever needs both, and limits are held for the least time.
+    batch = _Batch(now, site, Limits(await tx.lock_slots() if is_queue_empty else ()))
     for due in dues:
         batch.add(due)
     await batch.write(tx)

@@ -42,9 +42,6 @@ async def record_ended(
     """Settle runs of this worker. ``done_tokens`` are leases of which nothing is left."""
     plain = await _record_plain(tx, now, [end for end in ended if _is_plain(end)])
     rest = [end for end in ended if end.run.id not in plain]
-    if rest:
-        # Limits before plans, as everywhere: whoever waits for both must take them in one order.
-        await tx.lock_slots()
     settling = Settling(now, site)
     endings = await _held_endings(tx, rest) if rest else []
     await settling.settle(tx, endings)

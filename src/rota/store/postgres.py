@@ -57,6 +57,7 @@ class PostgresDatabase:
     """A database by its URL. Its tables are made by ``rota db migrate``."""
 
     name = "postgres"
+    writers = 2
 
     def __init__(self, url: str, *, pool_size: int = _POOL_SIZE) -> None:
         self.url = url

@@ -25,6 +25,7 @@ class Database(Protocol):
     """What SQLite and PostgreSQL have in common."""
 
     name: str
+    writers: int
 
     async def open(self) -> None: ...
     async def close(self) -> None: ...
@@ -43,6 +44,10 @@ class SqlStore:
     @property
     def name(self) -> str:
         return self.database.name
+
+    @property
+    def writers(self) -> int:
+        return self.database.writers
 
     async def open(self) -> None:
         await self.database.open()

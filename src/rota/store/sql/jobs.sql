@@ -27,6 +27,9 @@ SELECT {use job_columns} FROM {use job_tables} WHERE j.id {in ids}
 -- name: lock_jobs
 SELECT {use job_columns} FROM {use job_tables} WHERE j.id {in ids} ORDER BY j.id {wait p}
 
+-- name: claimable_jobs
+SELECT {use job_columns} FROM {use job_tables} WHERE j.id {in ids} ORDER BY j.id {lock p}
+
 -- name: due_jobs
 SELECT {use job_columns} FROM {use job_tables}
 WHERE p.wake_at <= :now ORDER BY p.wake_at LIMIT :most {lock p}

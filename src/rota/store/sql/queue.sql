@@ -45,6 +45,9 @@ SELECT 1 FROM queue LIMIT 1
 -- name: lock_slots
 SELECT scope, name, size, used FROM slots s ORDER BY scope, name {wait s}
 
+-- name: pool_slots
+SELECT scope, name, size, used FROM slots WHERE scope = 'pool' AND name = :name
+
 -- name: slots
 SELECT scope, name, size, used FROM slots ORDER BY scope, name
 
