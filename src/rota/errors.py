@@ -144,3 +144,7 @@ class NotFoundError(SchedulerError):
 
 class ConflictError(SchedulerError):
     """The request does not fit what is there now, such as a name that is taken."""
+
+
+class GiveWayError(StoreError):
+    """A transaction met another one and must be asked for again."""

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from rota.core.run import Cause, RunState
 from rota.ledger.claimed import ClaimedRun, starts_at_claim
-from rota.ledger.limits import Limits
+from rota.ledger.limits import Limits, take_slots
 from rota.ledger.site import Site
 from rota.ports.records import (
     JobRecord,
@@ -76,9 +76,9 @@ async def _start(
 ) -> tuple[ClaimedRun, ...]:
     ids = [row.run_id for row in chosen]
     runs = {run.id: run for run in await tx.runs_by_id(ids=ids)}
-    (token,) = await tx.next_token()
-    claimed = [_claimed(runs[run_id], jobs[runs[run_id].job_id], token) for run_id in ids]
     at = micros(now)
+    (token,) = await tx.insert_lease(worker=site.worker, now=at, run_ids=encode(ids))
+    claimed = [_claimed(runs[run_id], jobs[runs[run_id].job_id], token) for run_id in ids]
     await tx.claim_runs(
         claimed=[(run.id, at if run.is_started else None) for run in claimed],
         now=at,
@@ -87,8 +87,7 @@ async def _start(
     )
     await tx.leave_queue(gone=[row.key for row in chosen])
     await tx.claim_plans(claimed=[(run.job_id, run.id, last_completed_at(jobs[run.job_id])) for run in claimed])
-    await tx.insert_lease(token=token, worker=site.worker, now=at, run_ids=encode(ids))
-    await tx.take_slots(taken=limits.taken())
+    await take_slots(tx, limits)
     return tuple(claimed)
 
 

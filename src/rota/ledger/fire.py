@@ -15,7 +15,7 @@ from rota.core.run import LIVE, Cause, RunState
 from rota.core.schedule import Every, Wall
 from rota.core.settlement import EndReason, Outcome
 from rota.ledger.claimed import ClaimedRun, starts_at_claim
-from rota.ledger.limits import Limits
+from rota.ledger.limits import Limits, take_slots
 from rota.ledger.record import end_waiting
 from rota.ledger.rows import Row, decided, fired_plan, moved_plan, queue_row, run_row
 from rota.ledger.site import Site
@@ -63,12 +63,21 @@ async def fire_due(tx: Transaction, now: datetime, site: Site) -> FirePass:
         records, waiting = await _supersede(tx, now, records, waiting, site)
     firings = _Firings(now, site)
     dues = [firings.of(record, waiting.get(record.id, ())) for record in records]
-    # Plans before limits, as everywhere: one order for whoever needs both, and limits are held for the least time.
-    batch = _Batch(now, site, Limits(await tx.lock_slots() if is_queue_empty else ()))
+    batch = _Batch(now, site, await _limits(tx, dues) if is_queue_empty else Limits(()))
     for due in dues:
         batch.add(due)
     await batch.write(tx)
     return FirePass(len(records), batch.started, bool(batch.queued), instant_or_none((await tx.next_wake())[0]))
+
+
+async def _limits(tx: Transaction, dues: Sequence[_Due]) -> Limits:
+    """Where there is room to spare, places are taken at the end, so that passes go on side by side.
+
+    Else they are held from here on. Plans come before limits, as everywhere: one order for whoever needs both.
+    """
+    seen = Limits(await tx.slots())
+    wanted = (due.definition for due in dues for _ in due.firing.runs)
+    return seen if seen.has_to_spare(wanted) else Limits(await tx.lock_slots())
 
 
 async def _waiting(tx: Transaction, records: Sequence[JobRecord]) -> dict[str, list[WaitingRecord]]:
@@ -197,6 +206,8 @@ class _Batch:
         if self._moved:
             await tx.move_plans(moved=self._moved)
         await self._write_replaced(tx)
+        if self._direct:
+            await take_slots(tx, self._limits)
 
     def _start_times(self, begun: Sequence[tuple[_Due, NewRun]]) -> dict[int, datetime]:
         """After an outage a batch is spread; a run is known by its identity here."""
@@ -297,8 +308,9 @@ class _Batch:
     async def _write_direct(self, tx: Transaction) -> None:
         if not self._direct:
             return
-        (token,) = await tx.next_token()
         now = micros(self._now)
+        ids = encode([run_id for run_id, _, _ in self._direct])
+        (token,) = await tx.insert_lease(worker=self._site.worker, now=now, run_ids=ids)
         traces = self._site.entropy.hex(32 * len(self._direct))
         rows, started = [], []
         for index, (run_id, due, run) in enumerate(self._direct):
@@ -310,6 +322,7 @@ class _Batch:
                     run_id,
                     due.record.id,
                     due.record.name,
+                    trace_id,
                     definition.agent,
                     run.cause,
                     definition.pool,
@@ -318,7 +331,6 @@ class _Batch:
                     now if is_started else None,
                     run.due.source,
                     self._trail(due, run.due.due_at, run.due.trail),
-                    trace_id,
                 )
             )
             started.append(
@@ -337,10 +349,6 @@ class _Batch:
                 )
             )
         await tx.insert_started_runs(new=rows, now=now, worker=self._site.worker, token=token)
-        await tx.insert_lease(
-            token=token, worker=self._site.worker, now=now, run_ids=encode([run.id for run in started])
-        )
-        await tx.take_slots(taken=self._limits.taken())
         self.started = tuple(started)
 
     async def _write_replaced(self, tx: Transaction) -> None:

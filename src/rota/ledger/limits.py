@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import Protocol
 
+from rota.errors import GiveWayError
 from rota.ports.records import SlotRecord
+from rota.ports.store import Transaction
 
 Row = tuple[str, str, int | None, int]
 
@@ -33,6 +36,14 @@ class Limits:
         """How many runs could start in a pool."""
         return max(0, min(self._free.get(("pool", pool), 0), self._free.get(("all", ""), 1_000_000)))
 
+    def has_to_spare(self, runs: Iterable[Placed]) -> bool:
+        """Whether there is room for twice as many, and for no run only one place."""
+        wanted = Counter(place for run in runs for place in _places(run))
+        return all(
+            scope != "key" and self._free.get((scope, name), 2 * count) >= 2 * count
+            for (scope, name), count in wanted.items()
+        )
+
     def take(self, run: Placed) -> bool:
         """Take a place for a run in every limit that it falls under, or in none."""
         if run.pool not in self._pools:
@@ -51,6 +62,13 @@ class Limits:
     def taken(self) -> list[Row]:
         """Rows of ``take_slots``; the size counts only for places that have no row yet."""
         return [(scope, name, 1 if scope == "key" else None, count) for (scope, name), count in self._taken.items()]
+
+
+async def take_slots(tx: Transaction, limits: Limits) -> None:
+    """Take the places in the database too; whoever looked without holding them may find that they are gone."""
+    taken = limits.taken()
+    if await tx.take_slots(taken=taken) != len(taken):
+        raise GiveWayError("Others took the places first.")
 
 
 def freed(runs: Iterable[Placed]) -> list[tuple[str, str, int]]:

@@ -39,11 +39,11 @@ def fired_plan(record: JobRecord, columns: Row, firing: Firing, live_run: str) -
     """A row of ``fire_plans``."""
     return (
         record.id,
+        live_run,
+        record.started_count + len(firing.runs),
         *columns,
         micros_or_none(firing.state.fired_until),
-        live_run,
         last_completed_at(record),
-        record.started_count + len(firing.runs),
     )
 
 

@@ -2,10 +2,11 @@
 
 ``{use job_columns}``                   a part that several queries share
 ``{in ids}``                            any of a list of texts
-``{rows new: id text, at bigint}``      a list of rows as a table, for batches
+``{rows new: id text | at bigint}``     a list of rows as a table, for batches; behind the bar what many rows share
 ``{lock p}``                            skip what another transaction holds, and hold it
 ``{wait p}``                            hold it, after whoever holds it now
 ``{fill 50}``  ``{clustered}``          how full PostgreSQL packs pages; a table stored in its key on SQLite
+``{numbered}``                          a key that the database gives, always greater than all before
 """
 
 from __future__ import annotations
@@ -34,10 +35,15 @@ class Statement(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """The shim for batches: a name, and its columns with their types."""
+    """The shim for batches: a name, its columns with their types, and those that many rows have in common."""
 
     name: str
-    columns: tuple[tuple[str, str], ...]
+    own: tuple[tuple[str, str], ...]
+    shared: tuple[tuple[str, str], ...]
+
+    @property
+    def columns(self) -> tuple[tuple[str, str], ...]:
+        return self.own + self.shared
 
 
 def queries() -> Mapping[str, str]:
@@ -91,7 +97,7 @@ def for_postgres(sql: str) -> Statement:
     text = _PARAMETER.sub(lambda match: number(match[1]), _SHIM.sub(shim, sql))
 
     def bind(parameters: Parameters) -> list[Any]:
-        columns = {name: _columns(parameters[name], len(rows.columns)) for name, rows in batches.items()}
+        columns = {name: _columns(parameters[name], rows) for name, rows in batches.items()}
         return [
             parameters[name] if column is None else columns[name][column]
             for name, column in numbers  # in the order of their numbers
@@ -126,6 +132,8 @@ def _sqlite_shim(match: re.Match[str]) -> str:
             return f"(SELECT {columns} FROM json_each(:{rows.name})) AS {rows.name}"
         case "clustered":
             return "WITHOUT ROWID"
+        case "numbered":
+            return "INTEGER PRIMARY KEY AUTOINCREMENT"
         case _:
             return ""
 
@@ -136,24 +144,55 @@ def _postgres_shim(match: re.Match[str], number: Callable[..., str]) -> str:
         case "in":
             return f"= ANY({number(argument)}::text[])"
         case "rows":
-            rows = _rows(argument)
-            arrays = ", ".join(f"{number(rows.name, index)}::{kind}[]" for index, (_, kind) in enumerate(rows.columns))
-            return f"unnest({arrays}) AS {rows.name}({', '.join(name for name, _ in rows.columns)})"
+            return _postgres_rows(_rows(argument), number)
         case "lock":
             return f"FOR UPDATE OF {argument} SKIP LOCKED"
         case "wait":
             return f"FOR UPDATE OF {argument}"
+        case "numbered":
+            return "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY"
         case "fill":
             return f"WITH (fillfactor = {argument})"
         case _:
             return ""
 
 
+def _postgres_rows(rows: Rows, number: Callable[..., str]) -> str:
+    """Arrays side by side. Each combination of shared columns travels once, and the rows name it by its place."""
+
+    def arrays(columns: Sequence[tuple[str, str]], first: int) -> str:
+        return ", ".join(f"{number(rows.name, first + index)}::{kind}[]" for index, (_, kind) in enumerate(columns))
+
+    own, shared = _names(rows.own), _names(rows.shared)
+    if not rows.shared:
+        return f"unnest({arrays(rows.own, 0)}) AS {rows.name}({own})"
+    one = f"unnest({arrays((*rows.own, ('kind', 'bigint')), 0)}) AS one({own}, kind)"
+    kinds = f"unnest({arrays(rows.shared, len(rows.own) + 1)}) WITH ORDINALITY AS kinds({shared}, place)"
+    return f"(SELECT {own}, {shared} FROM {one} JOIN {kinds} ON kinds.place = one.kind) AS {rows.name}"
+
+
+def _names(columns: Sequence[tuple[str, str]]) -> str:
+    return ", ".join(name for name, _ in columns)
+
+
 def _rows(argument: str) -> Rows:
     name, _, columns = argument.partition(":")
-    pairs = (column.split() for column in columns.split(","))
-    return Rows(name.strip(), tuple((column, kind) for column, kind in pairs))
+    own, _, shared = columns.partition("|")
+    return Rows(name.strip(), _pairs(own), _pairs(shared))
 
 
-def _columns(rows: Sequence[Sequence[Any]], count: int) -> list[list[Any]]:
-    return [list(column) for column in zip(*rows, strict=True)] if rows else [[] for _ in range(count)]
+def _pairs(columns: str) -> tuple[tuple[str, str], ...]:
+    pairs = (column.split() for column in columns.split(",") if column.strip())
+    return tuple((column, kind) for column, kind in pairs)
+
+
+def _columns(batch: Sequence[Sequence[Any]], rows: Rows) -> list[Sequence[Any]]:
+    if not batch:
+        return [()] * (len(rows.columns) + bool(rows.shared))
+    if not rows.shared:
+        return list(zip(*batch, strict=True))
+    width = len(rows.own)
+    kinds: dict[Sequence[Any], int] = {}
+    places = [kinds.setdefault(row[width:], len(kinds) + 1) for row in batch]
+    own = list(zip(*batch, strict=True))[:width]
+    return [*own, places, *zip(*kinds, strict=True)]

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import asyncpg
 
-from rota.errors import SchemaError, StoreUnavailableError
+from rota.errors import GiveWayError, SchemaError, StoreUnavailableError
 from rota.store.dialect import Parameters, Statement, for_postgres, queries, schema_for_postgres, split_script
 from rota.store.migrate import Migrations, applied_versions, pending
 
@@ -19,7 +19,7 @@ Body = Callable[["Session"], Coroutine[Any, Any, T]]
 CHANNEL = "rota"
 _POOL_SIZE = 6
 # Chosen by PostgreSQL as the one to give way; the same transaction may simply be asked for again.
-_GIVES_WAY = (asyncpg.DeadlockDetectedError, asyncpg.SerializationError)
+_GIVES_WAY = (asyncpg.DeadlockDetectedError, asyncpg.SerializationError, GiveWayError)
 _ATTEMPTS = 5
 _UNAVAILABLE = (
     OSError,

@@ -132,23 +132,15 @@ CREATE TABLE workers (
   ended_at BIGINT
 ) {fill 50};
 
--- One row for each batch that a worker claimed; the token on its runs is the row's.
+-- One row for each batch that a worker claimed. Its number, which no later row gets again, is the token on its runs.
 CREATE TABLE leases (
-  token BIGINT NOT NULL PRIMARY KEY,
+  token {numbered},
   worker TEXT NOT NULL,
   taken_at BIGINT NOT NULL,
   run_ids TEXT NOT NULL
 );
 
 CREATE INDEX leases_of_worker ON leases (worker);
-
--- Where the fencing tokens are counted.
-CREATE TABLE counters (
-  name TEXT NOT NULL PRIMARY KEY,
-  value BIGINT NOT NULL
-) {fill 50};
-
-INSERT INTO counters (name, value) VALUES ('token', 0);
 
 CREATE TABLE output (
   run_id TEXT NOT NULL,

@@ -91,7 +91,7 @@ WHERE p.job_id = moved.job_id
 UPDATE plans AS p SET wake_at = fired.wake_at, next_run_at = fired.next_run_at, source = fired.source,
   trail = fired.trail, redecide_at = fired.redecide_at, match_at = fired.match_at, fired_until = fired.fired_until, live_run = fired.live_run,
   is_running = 1, last_completed_at = fired.last_completed_at, started_count = fired.started_count, last_fold = NULL
-FROM {rows fired: job_id text, wake_at bigint, next_run_at bigint, source text, trail text, redecide_at bigint, match_at bigint, fired_until bigint, live_run text, last_completed_at bigint, started_count bigint}
+FROM {rows fired: job_id text, live_run text, started_count bigint | wake_at bigint, next_run_at bigint, source text, trail text, redecide_at bigint, match_at bigint, fired_until bigint, last_completed_at bigint}
 WHERE p.job_id = fired.job_id
 
 -- name: claim_plans

@@ -55,10 +55,13 @@ SELECT scope, name, size, used FROM slots ORDER BY scope, name
 INSERT INTO slots (scope, name, size, used) SELECT scope, name, size, count
 FROM {rows taken: scope text, name text, size bigint, count bigint}
 WHERE true ON CONFLICT (scope, name) DO UPDATE SET used = slots.used + excluded.used
+WHERE slots.size IS NULL OR slots.used + excluded.used <= slots.size
 
 -- name: free_slots
-UPDATE slots AS s SET used = s.used - freed.count FROM {rows freed: scope text, name text, count bigint}
-WHERE s.scope = freed.scope AND s.name = freed.name
+WITH held AS (
+  SELECT s.scope, s.name, freed.count FROM {rows freed: scope text, name text, count bigint}
+  JOIN slots s ON s.scope = freed.scope AND s.name = freed.name ORDER BY s.scope, s.name {wait s})
+UPDATE slots AS s SET used = s.used - held.count FROM held WHERE s.scope = held.scope AND s.name = held.name
 
 -- name: drop_unused_keys
 DELETE FROM slots WHERE scope = 'key' AND used = 0

@@ -27,7 +27,7 @@ INSERT INTO runs (id, job_id, job, agent, cause, origin, attempt, depth, pool, c
   started_at, source, trail, trace_id, worker, token)
 SELECT id, job_id, job, agent, cause, cause, 1, 0, pool, concurrency_key, 'running', due_at, CAST(:now AS BIGINT), CAST(:now AS BIGINT),
   started_at, source, trail, trace_id, CAST(:worker AS TEXT), CAST(:token AS BIGINT)
-FROM {rows new: id text, job_id text, job text, agent text, cause text, pool text, concurrency_key text, due_at bigint, started_at bigint, source text, trail text, trace_id text}
+FROM {rows new: id text, job_id text, job text, trace_id text | agent text, cause text, pool text, concurrency_key text, due_at bigint, started_at bigint, source text, trail text}
 
 -- name: insert_runs
 INSERT INTO runs (id, job_id, job, agent, cause, origin, attempt, depth, parent_id, pool, concurrency_key, state, due_at, last_due_at,
@@ -58,7 +58,7 @@ UPDATE runs SET process = :process WHERE id = :run_id AND token = :token AND sta
 -- name: end_plain_runs
 UPDATE runs AS r SET state = 'succeeded', ended_at = :now, exit_code = ended.exit_code,
   http_status = ended.http_status, result = ended.result, response = ended.response
-FROM {rows ended: run_id text, token bigint, exit_code bigint, http_status bigint, result text, response text}
+FROM {rows ended: run_id text | token bigint, exit_code bigint, http_status bigint, result text, response text}
 WHERE r.id = ended.run_id AND r.token = ended.token AND r.state = 'running'
 
 -- name: end_runs

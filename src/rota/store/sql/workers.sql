@@ -26,10 +26,7 @@ SELECT {use worker_columns} FROM workers w WHERE w.ended_at IS NULL AND w.lease_
 SELECT {use worker_columns} FROM workers w WHERE w.id = :id {lock w}
 
 -- name: insert_lease
-INSERT INTO leases (token, worker, taken_at, run_ids) VALUES (:token, :worker, :now, :run_ids)
-
--- name: next_token
-UPDATE counters SET value = value + 1 WHERE name = 'token' RETURNING value
+INSERT INTO leases (worker, taken_at, run_ids) VALUES (:worker, :now, :run_ids) RETURNING token
 
 -- name: leases_of
 SELECT token, run_ids FROM leases WHERE worker = :worker ORDER BY token
