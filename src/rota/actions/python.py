@@ -53,7 +53,7 @@ class PythonCall:
 
 
 async def _call(call: Callable[..., Any], arguments: tuple[Work, ...]) -> Any:  # noqa: ANN401 - it is theirs
-    if inspect.iscoroutinefunction(call):
+    if _is_coroutine_function(call):
         return await call(*arguments)
     value = await _in_thread(call, arguments)
     return await value if inspect.isawaitable(value) else value
@@ -109,6 +109,9 @@ def _load(target: str) -> Callable[..., Any]:
     if not callable(found):
         raise TypeError("it is not callable")
     return found  # type: ignore[no-any-return]
+
+
+_is_coroutine_function = lru_cache(maxsize=4096)(inspect.iscoroutinefunction)
 
 
 @lru_cache(maxsize=4096)

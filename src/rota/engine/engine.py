@@ -13,20 +13,21 @@ from rota import __version__
 from rota.core.action import ActionKind
 from rota.core.run import RunState
 from rota.core.settlement import Outcome
+from rota.engine.firing import Lanes
 from rota.engine.loop import Loop
 from rota.engine.recovery import recover_lapsed, recover_orphans
 from rota.engine.upkeep import Watch, expire_waiting, prune
 from rota.engine.work import MakeOutput, Workbench, shutdown_outcome
 from rota.ledger.claim import claim_waiting
 from rota.ledger.claimed import ClaimedRun
-from rota.ledger.fire import FirePass, fire_due
+from rota.ledger.fire import FirePass
 from rota.ledger.record import Ended, Recorded, record_ended
 from rota.ledger.site import Site
 from rota.log import log, log_fields
 from rota.ports.action import Action
 from rota.ports.bell import Bell
 from rota.ports.machine import Machine
-from rota.ports.records import instant_or_none, micros
+from rota.ports.records import micros
 from rota.ports.store import Transaction
 
 _PRUNE_EVERY = timedelta(hours=1)
@@ -52,7 +53,8 @@ class Engine:
         self._held: dict[int, set[str]] = {}
         self.bench = Workbench(site, actions, make_output, self._on_ended)
         clock = site.clock
-        self.fire = Loop("fire", self._fire_step, clock)
+        self._lanes = Lanes(site, self._on_fired)
+        self.fire = self._lanes.first
         self.claim = Loop("claim", self._claim_step, clock)
         self.record = Loop("record", self._record_step, clock)
         self.beat = Loop("beat", self._beat_step, clock)
@@ -62,7 +64,6 @@ class Engine:
         self.prune = Loop("prune", self._prune_step, clock)
         self._keep = (self.record, self.beat, self.reconcile, self.watch, self.prune)
         self._is_stopping = False
-        self._is_behind = False
         self.recorded_count = 0
         self.changed = asyncio.Event()
 
@@ -81,7 +82,7 @@ class Engine:
             async with asyncio.TaskGroup() as keep:
                 kept = [keep.create_task(loop.run()) for loop in self._keep]
                 async with asyncio.TaskGroup() as take:
-                    for loop in (self.fire, self.claim):
+                    for loop in (*self._lanes.loops, self.claim):
                         take.create_task(loop.run())
                 await self._drain()
                 for loop in self._keep:
@@ -102,7 +103,7 @@ class Engine:
         if self._is_stopping:
             self.bench.end_all(shutdown_outcome())
         self._is_stopping = True
-        for loop in (self.fire, self.claim):
+        for loop in (*self._lanes.loops, self.claim):
             loop.stop()
 
     def wake(self) -> None:
@@ -124,40 +125,23 @@ class Engine:
         while self._ended:
             await self.record.step()
 
-    async def _fire_step(self) -> datetime | None:
-        now = self._site.clock.now()
-        (wake_at,) = await self._site.store.read(lambda tx: tx.next_wake())
-        next_wake = instant_or_none(wake_at)
-        if next_wake is not None and next_wake <= now:
-            next_wake = await self._fire(now)
-        return self._next(now, next_wake)
-
-    async def _fire(self, now: datetime) -> datetime | None:
-        """One pass, or while a crowd is due as many as the database does at once."""
-        count = self._site.store.writers if self._is_behind else 1
-        passes = await asyncio.gather(*(self._fire_once(now) for _ in range(count)))
-        self._is_behind = max(fired.jobs for fired in passes) >= self._site.settings.fire_batch
-        return passes[-1].next_wake
-
-    async def _fire_once(self, now: datetime) -> FirePass:
-        fired = await self._site.store.write(lambda tx: fire_due(tx, now, self._site))
+    def _on_fired(self, fired: FirePass) -> None:
         self._take(fired.started)
         if fired.is_queued:
             self.claim.wake()
-        return fired
 
     async def _claim_step(self) -> datetime | None:
         now = self._site.clock.now()
         if await self._site.store.read(lambda tx: tx.is_queue_empty()) is None:
-            return self._next(now, None)
+            return self._site.next_look(now, None)
         claimed = await self._site.store.write(lambda tx: claim_waiting(tx, now, self._site))
         self._take(claimed.started)
-        return self._next(now, claimed.next_start)
+        return self._site.next_look(now, claimed.next_start)
 
     def _take(self, runs: tuple[ClaimedRun, ...]) -> None:
         for run in runs:
             self._held.setdefault(run.token, set()).add(run.id)
-        log_runs("started", [(run, {"due_at": run.due_at, "cause": run.cause}) for run in runs])
+        _log_started(runs)
         self.bench.start(runs)
 
     def _on_ended(self, ended: Ended) -> None:
@@ -180,7 +164,7 @@ class Engine:
             self._forget(ended.run)
             if ended.run.id not in recorded.accepted:
                 log("result.refused", level=logging.WARNING, run_id=ended.run.id, job=ended.run.job)
-        log_runs("ended", [(one.run, _end_fields(one)) for one in batch if one.run.id in recorded.accepted])
+        _log_ended([one for one in batch if one.run.id in recorded.accepted])
         # Slots are free again, and retries or children may wait for them.
         self.claim.wake()
         self.fire.wake()
@@ -236,10 +220,6 @@ class Engine:
             log("runs.pruned", count=gone)
         return self._site.clock.now() + _PRUNE_EVERY
 
-    def _next(self, now: datetime, at: datetime | None) -> datetime:
-        latest = now + self._site.settings.poll
-        return latest if at is None else min(at, latest)
-
     async def _enter(self, tx: Transaction, now: datetime) -> None:
         await tx.insert_worker(
             id=self._site.worker,
@@ -258,17 +238,22 @@ class Engine:
         log("worker.stopped", worker=self._site.worker)
 
 
-def log_runs(what: str, runs: Sequence[tuple[ClaimedRun, Mapping[str, object]]]) -> None:
-    """A line for each run, or one line for a crowd."""
+def _log_started(runs: Sequence[ClaimedRun]) -> None:
     if len(runs) > _CROWD:
-        log(f"runs.{what}", count=len(runs), first=runs[0][0].id)
+        log("runs.started", count=len(runs), first=runs[0].id)
         return
-    for run, fields in runs:
-        log_fields(
-            f"run.{what}", {"run_id": run.id, "job_id": run.job_id, "job": run.job, "trace_id": run.trace_id, **fields}
-        )
+    for run in runs:
+        log_fields("run.started", {**_run_fields(run), "due_at": run.due_at, "cause": run.cause})
 
 
-def _end_fields(ended: Ended) -> Mapping[str, object]:
-    outcome = ended.outcome
-    return {"state": outcome.state, "reason": outcome.reason or None, "error": outcome.error or None}
+def _log_ended(ended: Sequence[Ended]) -> None:
+    if len(ended) > _CROWD:
+        log("runs.ended", count=len(ended), first=ended[0].run.id)
+        return
+    for run, outcome, *_ in ended:
+        fields = {"state": outcome.state, "reason": outcome.reason or None, "error": outcome.error or None}
+        log_fields("run.ended", {**_run_fields(run), **fields})
+
+
+def _run_fields(run: ClaimedRun) -> Mapping[str, object]:
+    return {"run_id": run.id, "job_id": run.job_id, "job": run.job, "trace_id": run.trace_id}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
@@ -34,9 +34,8 @@ from rota.ports.store import Transaction
 
 
 class FirePass(NamedTuple):
-    """What one pass did: the jobs it looked at, the runs that this worker starts at once, and whether some wait."""
+    """What one pass did: the runs that this worker starts at once, whether some wait, and when to fire again."""
 
-    jobs: int
     started: tuple[ClaimedRun, ...]
     is_queued: bool
     next_wake: datetime | None
@@ -52,11 +51,14 @@ class _Due(NamedTuple):
     """The decision as columns, where it is shared."""
 
 
-async def fire_due(tx: Transaction, now: datetime, site: Site) -> FirePass:
-    """Fire one batch of due jobs."""
+async def fire_due(tx: Transaction, now: datetime, site: Site, on_crowd: Callable[[], None] = lambda: None) -> FirePass:
+    """Fire one batch of due jobs. ``on_crowd`` hears early that more may be due than one batch holds."""
     records = await tx.due_jobs(now=micros(now), most=site.settings.fire_batch)
     if not records:
-        return FirePass(0, (), is_queued=False, next_wake=instant_or_none((await tx.next_wake())[0]))
+        return FirePass((), is_queued=False, next_wake=await _next_wake(tx))
+    is_crowd = len(records) == site.settings.fire_batch
+    if is_crowd:
+        on_crowd()
     is_queue_empty = await tx.is_queue_empty() is None
     waiting = {} if is_queue_empty else await _waiting(tx, records)
     if any(row.cause == Cause.RETRY for rows in waiting.values() for row in rows):
@@ -67,7 +69,12 @@ async def fire_due(tx: Transaction, now: datetime, site: Site) -> FirePass:
     for due in dues:
         batch.add(due)
     await batch.write(tx)
-    return FirePass(len(records), batch.started, bool(batch.queued), instant_or_none((await tx.next_wake())[0]))
+    return FirePass(batch.started, bool(batch.queued), now if is_crowd else await _next_wake(tx))
+
+
+async def _next_wake(tx: Transaction) -> datetime | None:
+    (wake_at,) = await tx.next_wake()
+    return instant_or_none(wake_at)
 
 
 async def _limits(tx: Transaction, dues: Sequence[_Due]) -> Limits:

@@ -14,6 +14,7 @@ from rota.core.settlement import Outcome
 from rota.core.usage import Usage
 from rota.ledger.claimed import ClaimedRun
 from rota.ledger.limits import freed
+from rota.ledger.rows import Row
 from rota.ledger.settling import Ending, Settling
 from rota.ledger.site import Site
 from rota.ports.records import WaitingRecord, micros
@@ -85,25 +86,29 @@ def _has_plain_plan(definition: Definition) -> bool:
 
 
 async def _record_plain(tx: Transaction, now: datetime, ended: Sequence[Ended]) -> frozenset[str]:
-    """Successes that change nothing but their own row."""
+    """Successes that change nothing but their own row; those of which the database thinks otherwise are left."""
     if not ended:
         return frozenset()
-    plans = dict(await tx.plain_plans(ids=[end.run.job_id for end in ended]))
-    rows = [
-        (end.run.id, end.run.token, end.outcome.exit_code, end.outcome.http_status, end.result, end.response)
-        for end in ended
-        # A definition that changed meanwhile may ask for more.
-        if plans.get(end.run.job_id) == end.run.job_version
-    ]
-    if not rows:
-        return frozenset()
-    ids = frozenset(row[0] for row in rows)
-    if await tx.end_plain_runs(ended=rows, now=micros(now)) == len(rows):
-        return ids
-    # Some came with a token that no longer counts: see whose end this was.
-    tokens = {row[0]: row[1] for row in rows}
-    runs = await tx.runs_by_id(ids=sorted(ids))
+    tokens = {end.run.id: end.run.token for end in ended}
+    count = await tx.end_plain_runs(ended=[_plain_row(end) for end in ended], now=micros(now))
+    if count == len(tokens):
+        return frozenset(tokens)
+    runs = await tx.runs_by_id(ids=sorted(tokens)) if count else []
     return frozenset(run.id for run in runs if (run.token, run.ended_at) == (tokens[run.id], micros(now)))
+
+
+def _plain_row(end: Ended) -> Row:
+    run, outcome = end.run, end.outcome
+    # With the version, because a definition that changed meanwhile may ask for more.
+    return (
+        run.id,
+        run.job_version,
+        run.token,
+        outcome.exit_code,
+        outcome.http_status,
+        end.result,
+        end.response,
+    )
 
 
 async def _held_endings(tx: Transaction, ended: Sequence[Ended]) -> list[Ending]:

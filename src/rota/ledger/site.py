@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import msgspec
 
@@ -57,3 +57,8 @@ class Site(msgspec.Struct, frozen=True, kw_only=True):
     entropy: Entropy
     worker: str
     settings: Settings = Settings()
+
+    def next_look(self, now: datetime, at: datetime | None) -> datetime:
+        """When to look again: at that time, but never later than the safety net says."""
+        latest = now + self.settings.poll
+        return latest if at is None else min(at, latest)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import cache
 from typing import Any, TypeVar
 
@@ -27,6 +28,11 @@ _UNAVAILABLE = (
     asyncpg.InterfaceError,
     asyncpg.OperatorInterventionError,
     asyncpg.InsufficientResourcesError,
+)
+_QUICK = (
+    *("next_wake", "due_jobs", "is_queue_empty", "slots", "insert_started_runs", "fire_plans", "take_slots"),
+    *("queued_pools", "pool_slots", "waiting_runs", "claimable_jobs", "lock_slots", "runs_by_id", "claim_runs"),
+    *("leave_queue", "claim_plans", "next_start", "start_runs", "end_plain_runs", "free_slots", "delete_leases"),
 )
 # Two programs that migrate at once take turns.
 _MIGRATING = 7_316_201
@@ -59,17 +65,23 @@ class PostgresDatabase:
     name = "postgres"
     writers = 2
 
-    def __init__(self, url: str, *, pool_size: int = _POOL_SIZE) -> None:
+    def __init__(self, url: str, *, is_rehearsed: bool = False) -> None:
         self.url = url
-        self._pool_size = pool_size
+        self._is_rehearsed = is_rehearsed
         self._pool: asyncpg.Pool | None = None
 
     async def open(self) -> None:
         with _as_unavailable():
             self._pool = await asyncpg.create_pool(
                 self.url,
-                min_size=min(3, self._pool_size),
-                max_size=self._pool_size,
+                min_size=_POOL_SIZE if self._is_rehearsed else 1,
+                max_size=_POOL_SIZE,
+                init=_rehearse if self._is_rehearsed else None,
+                # No transaction leaves anything behind in its session, so there is nothing to reset.
+                reset=_leave_as_it_is,
+                # Idle for an hour, a connection must still be quick.
+                max_inactive_connection_lifetime=0,
+                max_cached_statement_lifetime=0,
                 server_settings={"application_name": "rota"},
             )
             try:
@@ -139,6 +151,20 @@ class _as_unavailable:  # noqa: N801 - reads as a verb where it is used
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
         if isinstance(error, _UNAVAILABLE):
             raise StoreUnavailableError(f"The database cannot be used now: {error}. Nothing was written.") from error
+
+
+async def _rehearse(connection: asyncpg.Connection) -> None:
+    """Do with nothing what must be quick when it is needed: the connection then knows these statements."""
+    nothing: Parameters = defaultdict(lambda: None)
+    # Tables that are missing are a matter for whoever opens the database.
+    with suppress(asyncpg.UndefinedTableError):
+        for query in _QUICK:
+            statement = _statement(query)
+            await connection.fetch(statement.sql, *statement.bind(nothing))
+
+
+async def _leave_as_it_is(_: object) -> None:
+    pass
 
 
 @cache

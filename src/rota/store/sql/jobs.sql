@@ -31,8 +31,9 @@ SELECT {use job_columns} FROM {use job_tables} WHERE j.id {in ids} ORDER BY j.id
 SELECT {use job_columns} FROM {use job_tables} WHERE j.id {in ids} ORDER BY j.id {lock p}
 
 -- name: due_jobs
-SELECT {use job_columns} FROM {use job_tables}
-WHERE p.wake_at <= :now ORDER BY p.wake_at LIMIT :most {lock p}
+WITH due AS (SELECT * FROM plans WHERE wake_at <= :now ORDER BY wake_at LIMIT :most {lock plans})
+SELECT {use job_columns} FROM due p JOIN jobs j ON j.id = p.job_id LEFT JOIN runs r ON r.id = p.live_run
+ORDER BY p.wake_at
 
 -- name: next_wake
 SELECT min(wake_at) FROM plans WHERE wake_at IS NOT NULL
@@ -97,8 +98,3 @@ WHERE p.job_id = fired.job_id
 -- name: claim_plans
 UPDATE plans AS p SET live_run = claimed.run_id, last_completed_at = claimed.last_completed_at
 FROM {rows claimed: job_id text, run_id text, last_completed_at bigint} WHERE p.job_id = claimed.job_id
-
--- name: plain_plans
-SELECT p.job_id, j.version FROM plans p JOIN jobs j ON j.id = p.job_id
-WHERE p.job_id {in ids} AND p.failure_count = 0 AND p.lost_count = 0 AND p.hints = '[]'
-  AND NOT EXISTS (SELECT 1 FROM chains c WHERE c.parent = j.name)

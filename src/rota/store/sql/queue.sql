@@ -54,7 +54,7 @@ SELECT scope, name, size, used FROM slots ORDER BY scope, name
 -- name: take_slots
 INSERT INTO slots (scope, name, size, used) SELECT scope, name, size, count
 FROM {rows taken: scope text, name text, size bigint, count bigint}
-WHERE true ON CONFLICT (scope, name) DO UPDATE SET used = slots.used + excluded.used
+WHERE true ORDER BY scope, name ON CONFLICT (scope, name) DO UPDATE SET used = slots.used + excluded.used
 WHERE slots.size IS NULL OR slots.used + excluded.used <= slots.size
 
 -- name: free_slots

@@ -58,8 +58,11 @@ UPDATE runs SET process = :process WHERE id = :run_id AND token = :token AND sta
 -- name: end_plain_runs
 UPDATE runs AS r SET state = 'succeeded', ended_at = :now, exit_code = ended.exit_code,
   http_status = ended.http_status, result = ended.result, response = ended.response
-FROM {rows ended: run_id text | token bigint, exit_code bigint, http_status bigint, result text, response text}
+FROM {rows ended: run_id text | job_version bigint, token bigint, exit_code bigint, http_status bigint, result text, response text},
+  plans p, jobs j
 WHERE r.id = ended.run_id AND r.token = ended.token AND r.state = 'running'
+  AND p.job_id = r.job_id AND p.failure_count = 0 AND p.lost_count = 0 AND p.hints = '[]'
+  AND j.id = r.job_id AND j.version = ended.job_version AND NOT EXISTS (SELECT 1 FROM chains c WHERE c.parent = r.job)
 
 -- name: end_runs
 UPDATE runs AS r SET state = ended.state, ended_at = :now, reason = ended.reason, error = ended.error, note = ended.note,
