@@ -114,7 +114,6 @@ def test_the_store_is_sound_when_it_is_checked(db: str) -> None:
         (("job", "add", "x", "--every", "5x", "--", "true"), 'Invalid every "5x"'),
         (("job", "add", "x", "--manual"), "Give the command after --"),
         (("job", "add", "x", "--", "true"), "Give one schedule"),
-        (("job", "add", "fails", "--manual", "--", "true"), 'There is already a job named "fails"'),
     ],
 )
 def test_bad_input_is_answered_with_a_cure_when_given(db: str, words: tuple[str, ...], part: str) -> None:
@@ -122,3 +121,10 @@ def test_bad_input_is_answered_with_a_cure_when_given(db: str, words: tuple[str,
     assert done.returncode in (1, 2)
     assert part in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_name_is_refused_when_another_job_has_it(db: str) -> None:
+    rota("job", "add", "twice", "--manual", "--", "true", db=db)
+    done = rota("job", "add", "twice", "--manual", "--", "true", db=db, check=False)
+    assert done.returncode == 1
+    assert 'There is already a job named "twice"' in done.stderr
