@@ -6,7 +6,7 @@ import asyncio
 import gc
 import os
 import random  # noqa: TID251 - the one source of chance
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
@@ -153,11 +153,11 @@ def make_engine(site: Site, bell: Bell, http: Http) -> Engine:
         ActionKind.HTTP: http,
         ActionKind.PYTHON: PythonCall(),
     }
-    return Engine(site, LocalMachine(), bell, actions, lambda work: make_output(site, work))
+    return Engine(site, LocalMachine(), bell, actions, output_maker(site))
 
 
-def make_output(site: Site, work: Work) -> RunOutput:
-    """Output that goes to the store, without the secrets of the job."""
+def output_maker(site: Site) -> Callable[[Work], RunOutput]:
+    """Makes outputs that go to the store, without the secrets of their job."""
     from rota.actions.output import Chunk, RunOutput, Trim  # noqa: PLC0415
     from rota.actions.secrets import secrets_of  # noqa: PLC0415
 
@@ -166,11 +166,11 @@ def make_output(site: Site, work: Work) -> RunOutput:
             if chunks:
                 await tx.insert_output(chunk=chunks)
             if trim is not None:
-                await tx.trim_output(run_id=work.run_id, head=trim.head + 1, tail=trim.tail)
+                await tx.trim_output(run_id=trim.run_id, head=trim.head + 1, tail=trim.tail)
 
         await site.store.write(body)
 
-    return RunOutput(work.run_id, keep, site.clock, secrets=secrets_of(work.definition.action))
+    return lambda work: RunOutput(work.run_id, keep, site.clock, secrets=secrets_of(work.definition.action))
 
 
 async def migrate_database(database: str) -> tuple[str, ...]:

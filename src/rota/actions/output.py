@@ -36,8 +36,9 @@ class Chunk(NamedTuple):
 
 
 class Trim(NamedTuple):
-    """What lies between two sequences is given up."""
+    """What lies between two sequences of a run is given up."""
 
+    run_id: str
     head: int
     tail: int
 
@@ -193,7 +194,7 @@ class RunOutput:
         self._head.clear()
         self._tail.clear()
         self._may_join = False
-        trim = Trim(self._head_end, self._sizes[0][0]) if self._cut else None
+        trim = Trim(self._run_id, self._head_end, self._sizes[0][0]) if self._cut else None
         note = [self._note()] if self._cut and is_last else []
         if not (chunks or trim):
             return True

@@ -70,8 +70,11 @@ class Definition(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     on_silence: OnSilence = OnSilence.FLAG
 
 
+_KINDS = {kind: ActionKind(str(kind.__struct_config__.tag)) for kind in (CommandAction, HttpAction, PythonAction)}
+
+
 def action_kind(action: Action) -> ActionKind:
-    return ActionKind(str(type(action).__struct_config__.tag))
+    return _KINDS[type(action)]
 
 
 def define(name: str, timing: Timing, action: Action, **given: object) -> Definition:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Protocol
 
 from rota.errors import GiveWayError
@@ -29,16 +30,11 @@ class Limits:
 
     def __init__(self, slots: Iterable[SlotRecord]) -> None:
         self._free = {(slot.scope, slot.name): slot.size - slot.used for slot in slots if slot.size is not None}
-        self._pools = {name for scope, name in self._free if scope == "pool"}
         self._taken: dict[tuple[str, str], int] = {}
-
-    def free(self, pool: str) -> int:
-        """How many runs could start in a pool."""
-        return max(0, min(self._free.get(("pool", pool), 0), self._free.get(("all", ""), 1_000_000)))
 
     def has_to_spare(self, runs: Iterable[Placed]) -> bool:
         """Whether there is room for twice as many, and for no run only one place."""
-        wanted = Counter(place for run in runs for place in _places(run))
+        wanted = Counter(place for run in runs for place in _places(run.pool, run.agent, run.concurrency_key))
         return all(
             scope != "key" and self._free.get((scope, name), 2 * count) >= 2 * count
             for (scope, name), count in wanted.items()
@@ -46,17 +42,17 @@ class Limits:
 
     def take(self, run: Placed) -> bool:
         """Take a place for a run in every limit that it falls under, or in none."""
-        if run.pool not in self._pools:
-            return False
-        places = _places(run)
-        if any(self._free.get(place, 1) < 1 for place in places):
+        places = _places(run.pool, run.agent, run.concurrency_key)
+        free = self._free
+        if places[0] not in free:
             return False
         for place in places:
+            if free.get(place, 1) < 1:
+                return False
+        for place in places:
             self._taken[place] = self._taken.get(place, 0) + 1
-            if place[0] == "key":
-                self._free[place] = 0
-            elif place in self._free:
-                self._free[place] -= 1
+            if place in free or place[0] == "key":
+                free[place] = free.get(place, 1) - 1
         return True
 
     def taken(self) -> list[Row]:
@@ -75,15 +71,13 @@ def freed(runs: Iterable[Placed]) -> list[tuple[str, str, int]]:
     """Rows of ``free_slots``."""
     counts: dict[tuple[str, str], int] = {}
     for run in runs:
-        for place in _places(run):
+        for place in _places(run.pool, run.agent, run.concurrency_key):
             counts[place] = counts.get(place, 0) + 1
     return [(scope, name, count) for (scope, name), count in counts.items()]
 
 
-def _places(run: Placed) -> list[tuple[str, str]]:
-    places = [("pool", run.pool), ("all", "")]
-    if run.agent is not None:
-        places.append(("agent", run.agent))
-    if run.concurrency_key is not None:
-        places.append(("key", run.concurrency_key))
-    return places
+@lru_cache(maxsize=10_000)
+def _places(pool: str, agent: str | None, key: str | None) -> tuple[tuple[str, str], ...]:
+    of_agent = (("agent", agent),) if agent is not None else ()
+    of_key = (("key", key),) if key is not None else ()
+    return (("pool", pool), ("all", ""), *of_agent, *of_key)
