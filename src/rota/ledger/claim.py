@@ -9,6 +9,7 @@ from typing import NamedTuple
 from rota.core.run import Cause, RunState
 from rota.ledger.claimed import ClaimedRun, starts_at_claim
 from rota.ledger.limits import Limits, take_slots
+from rota.ledger.plans import ends_plainly, hold_free
 from rota.ledger.site import Site
 from rota.ports.records import (
     JobRecord,
@@ -36,9 +37,9 @@ async def claim_waiting(tx: Transaction, now: datetime, site: Site) -> ClaimPass
     """Take as many waiting runs as there are free slots."""
     seen = [row for (pool,) in await tx.queued_pools(now=micros(now)) for row in await _look(tx, now, pool, site)]
     # A plan that somebody else holds is about to change; its runs are looked at again in a moment.
-    jobs = {job.id: job for job in await tx.claimable_jobs(ids=sorted({row.job_id for row in seen}))} if seen else {}
+    jobs = await hold_free(tx, (row.job_id for row in seen)) if seen else {}
     limits = Limits(await tx.lock_slots()) if jobs else Limits(())
-    chosen = _choose(seen, jobs, limits, site)
+    chosen = _choose(now, seen, jobs, limits, site)
     started = await _start(tx, now, chosen, jobs, limits, site) if chosen else ()
     (next_start,) = await tx.next_start(now=micros(now))
     is_held_up = any(row.job_id not in jobs for row in seen)
@@ -54,16 +55,21 @@ async def _look(tx: Transaction, now: datetime, pool: str, site: Site) -> list[W
 
 
 def _choose(
-    seen: Sequence[WaitingRecord], jobs: Mapping[str, JobRecord], limits: Limits, site: Site
+    now: datetime, seen: Sequence[WaitingRecord], jobs: Mapping[str, JobRecord], limits: Limits, site: Site
 ) -> list[WaitingRecord]:
     chosen: list[WaitingRecord] = []
     busy = {job.id for job in jobs.values() if job.live_state == RunState.RUNNING}
     for row in seen:
-        is_blocked = row.job_id not in jobs or (row.job_id in busy and not row.may_overlap)
+        job = jobs.get(row.job_id)
+        is_blocked = job is None or (row.job_id in busy and not row.may_overlap) or _is_paused(now, job, row)
         if len(chosen) < site.settings.claim_batch and not is_blocked and limits.take(row):
             chosen.append(row)
             busy.add(row.job_id)
     return chosen
+
+
+def _is_paused(now: datetime, job: JobRecord, row: WaitingRecord) -> bool:
+    return row.cause != Cause.MANUAL and job.paused_until is not None and job.paused_until > micros(now)
 
 
 async def _start(
@@ -80,7 +86,10 @@ async def _start(
     (token,) = await tx.insert_lease(worker=site.worker, now=at, run_ids=encode(ids))
     claimed = [_claimed(runs[run_id], jobs[runs[run_id].job_id], token) for run_id in ids]
     await tx.claim_runs(
-        claimed=[(run.id, at if run.is_started else None) for run in claimed],
+        claimed=[
+            (run.id, at if run.is_started else None, int(ends_plainly(jobs[run.job_id], run.definition)))
+            for run in claimed
+        ],
         now=at,
         worker=site.worker,
         token=token,
@@ -97,7 +106,6 @@ def _claimed(run: RunRecord, job: JobRecord, token: int) -> ClaimedRun:
         run.id,
         run.job_id,
         run.job,
-        job.version,
         definition,
         token,
         Cause(run.cause),

@@ -15,7 +15,6 @@ class ClaimedRun(msgspec.Struct, frozen=True, gc=False):
     id: str
     job_id: str
     job: str
-    job_version: int
     definition: Definition
     token: int
     cause: Cause

@@ -16,6 +16,7 @@ from rota.core.schedule import Every, Wall
 from rota.core.settlement import EndReason, Outcome
 from rota.ledger.claimed import ClaimedRun, starts_at_claim
 from rota.ledger.limits import Limits, take_slots
+from rota.ledger.plans import ends_plainly, hold, hold_due
 from rota.ledger.record import end_waiting
 from rota.ledger.rows import Row, decided, fired_plan, moved_plan, queue_row, run_row
 from rota.ledger.site import Site
@@ -53,7 +54,7 @@ class _Due(NamedTuple):
 
 async def fire_due(tx: Transaction, now: datetime, site: Site, on_crowd: Callable[[], None] = lambda: None) -> FirePass:
     """Fire one batch of due jobs. ``on_crowd`` hears early that more may be due than one batch holds."""
-    records = await tx.due_jobs(now=micros(now), most=site.settings.fire_batch)
+    records = await hold_due(tx, now=micros(now), most=site.settings.fire_batch)
     if not records:
         return FirePass((), is_queued=False, next_wake=await _next_wake(tx))
     is_crowd = len(records) == site.settings.fire_batch
@@ -105,8 +106,8 @@ async def _supersede(
     retries = [row for rows in waiting.values() for row in rows if row.cause == Cause.RETRY]
     outcome = Outcome(state=RunState.CANCELLED, reason=EndReason.SUPERSEDED)
     await end_waiting(tx, now, retries, outcome, site)
-    fresh = await tx.lock_jobs(ids=[record.id for record in records])
-    due = [record for record in fresh if record.next_run_at is not None and record.next_run_at <= micros(now)]
+    fresh = await hold(tx, (record.id for record in records))
+    due = [record for record in fresh.values() if record.next_run_at is not None and record.next_run_at <= micros(now)]
     return due, await _waiting(tx, due)
 
 
@@ -336,6 +337,7 @@ class _Batch:
                     definition.concurrency_key,
                     micros(run.due.due_at),
                     now if is_started else None,
+                    int(ends_plainly(due.record, definition)),
                     run.due.source,
                     self._trail(due, run.due.due_at, run.due.trail),
                 )
@@ -345,7 +347,6 @@ class _Batch:
                     run_id,
                     due.record.id,
                     due.record.name,
-                    due.record.version,
                     definition,
                     token,
                     run.cause,

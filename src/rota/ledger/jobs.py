@@ -15,7 +15,8 @@ from rota.core.governor import decide
 from rota.core.job import FOREVER, JobState
 from rota.core.run import RunState
 from rota.core.settlement import Outcome
-from rota.errors import ConflictError, NotFoundError
+from rota.errors import ConflictError, GiveWayError
+from rota.ledger.plans import hold_one
 from rota.ledger.record import end_waiting
 from rota.ledger.rows import decided, moved_plan
 from rota.ledger.settling import remove_job
@@ -68,6 +69,7 @@ async def ensure_slots(tx: Transaction, definitions: Sequence[Definition]) -> No
 async def edit_job(tx: Transaction, now: datetime, site: Site, record: JobRecord, definition: Definition) -> None:
     """Give a job another definition. Only a changed schedule counts from now."""
     check_definition(definition)
+    record = await _hold_with_run(tx, record.id)
     before = definition_of(record.definition)
     is_rescheduled = before.timing.schedule != definition.timing.schedule
     scheduled_at = micros(now) if is_rescheduled else record.scheduled_at
@@ -99,7 +101,7 @@ async def resume_job(tx: Transaction, now: datetime, record: JobRecord) -> None:
     if record.paused_until is None or record.paused_until <= micros(now):
         return
     await tx.pause_job(job_id=record.id, paused_until=micros(now), note=None)
-    fresh = await _locked(tx, record.id)
+    fresh = await hold_one(tx, record.id)
     over = Decision(now, Source.PAUSED)
     state = msgspec.structs.replace(job_state(fresh), planned=over)
     await _move(tx, fresh, state, over)
@@ -122,12 +124,23 @@ async def take_job_away(tx: Transaction, now: datetime, site: Site, record: JobR
 
 async def replan(tx: Transaction, now: datetime, site: Site, job_id: str) -> None:
     """Decide again after something changed; what is due already stays due."""
-    record = await _locked(tx, job_id)
+    record = await hold_one(tx, job_id)
     state = job_state(record)
     decision = decide(now, state, moment=Moment.REPLANNED, share=site.entropy.share())
     if decision is not state.planned:
         await _move(tx, record, msgspec.structs.replace(state, planned=decision), decision)
     await tx.ring()
+
+
+async def _hold_with_run(tx: Transaction, job_id: str) -> JobRecord:
+    """A job whose run, if one is under way, will end by the new definition. Runs are held before plans, as always."""
+    seen = await tx.find_job(name=job_id)
+    if seen is not None and seen.live_run is not None:
+        await tx.unplain_runs(ids=[seen.live_run])
+    held = await hold_one(tx, job_id)
+    if held.live_state == RunState.RUNNING and (seen is None or held.live_run != seen.live_run):
+        raise GiveWayError("A run of this job began just now.")
+    return held
 
 
 async def _move(tx: Transaction, record: JobRecord, state: JobState, decision: Decision) -> None:
@@ -141,13 +154,6 @@ async def _move(tx: Transaction, record: JobRecord, state: JobState, decision: D
         last_fold=record.last_fold,
     )
     await tx.move_plans(moved=[row])
-
-
-async def _locked(tx: Transaction, job_id: str) -> JobRecord:
-    record = await tx.lock_job(job_id=job_id)
-    if record is None:
-        raise NotFoundError(f"The job {job_id} is gone.")
-    return record
 
 
 async def _taken(tx: Transaction, definitions: Sequence[Definition]) -> ConflictError:

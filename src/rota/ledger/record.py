@@ -6,10 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from rota.core.definition import Definition
-from rota.core.overlap import Overlap
 from rota.core.run import LIVE, RunState
-from rota.core.schedule import Every, Once
 from rota.core.settlement import Outcome
 from rota.core.usage import Usage
 from rota.ledger.claimed import ClaimedRun
@@ -66,23 +63,8 @@ async def end_waiting(
 
 
 def _is_plain(end: Ended) -> bool:
-    """Whether this success may leave the plan as the fire left it; the database has the last word."""
-    return (
-        end.outcome.state is RunState.SUCCEEDED
-        and not end.outcome.reason
-        and end.outcome.usage == Usage()
-        and _has_plain_plan(end.run.definition)
-    )
-
-
-def _has_plain_plan(definition: Definition) -> bool:
-    timing = definition.timing
-    return (
-        not isinstance(timing.schedule, Every | Once)
-        and definition.overlap.policy is Overlap.SKIP
-        and timing.min_interval is None
-        and timing.max_interval is None
-    )
+    """A success that its run's own row can hold; whether the plan takes part is for the database to say."""
+    return end.outcome.state is RunState.SUCCEEDED and not end.outcome.reason and end.outcome.usage == Usage()
 
 
 async def _record_plain(tx: Transaction, now: datetime, ended: Sequence[Ended]) -> frozenset[str]:
@@ -99,10 +81,8 @@ async def _record_plain(tx: Transaction, now: datetime, ended: Sequence[Ended]) 
 
 def _plain_row(end: Ended) -> Row:
     run, outcome = end.run, end.outcome
-    # With the version, because a definition that changed meanwhile may ask for more.
     return (
         run.id,
-        run.job_version,
         run.token,
         outcome.exit_code,
         outcome.http_status,

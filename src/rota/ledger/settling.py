@@ -15,6 +15,8 @@ from rota.core.job import FOREVER, JobState
 from rota.core.run import FAILURES, Cause, RunState
 from rota.core.settlement import Child, EndReason, Outcome, RunRequest, Settlement, settle
 from rota.core.usage import Usage
+from rota.errors import GiveWayError
+from rota.ledger.plans import hold
 from rota.ledger.rows import Row, moved_plan, queue_row, run_row
 from rota.ledger.site import Site
 from rota.ports.records import (
@@ -88,8 +90,9 @@ class Settling:
         """Work out what follows from each ending."""
         if not endings:
             return
-        ids = sorted({ending.run.job_id for ending in endings})
-        self._jobs = {record.id: _Job(record) for record in await tx.lock_jobs(ids=ids)}
+        ids = {ending.run.job_id for ending in endings}
+        self._jobs = {job_id: _Job(record) for job_id, record in (await hold(tx, ids)).items()}
+        await self._unplain(tx, {ending.run.id for ending in endings})
         for row in await tx.children_of(names=[job.record.name for job in self._jobs.values()]):
             self._children.setdefault(row[0], []).append(JobRecord(*row[1:]))
         waiting = await self._waiting_of_children(tx)
@@ -115,6 +118,14 @@ class Settling:
             await remove_job(tx, job_id)
         for run_id in self._cancelled:
             await self._cancel_descendants(tx, run_id)
+
+    async def _unplain(self, tx: Transaction, ended: set[str]) -> None:
+        """What these endings do to their jobs, the end of a run that is still under way must see."""
+        jobs = [job.record for job in self._jobs.values()]
+        under_way = [job.live_run for job in jobs if job.live_run is not None and job.live_state == RunState.RUNNING]
+        others = [run_id for run_id in under_way if run_id not in ended]
+        if others and await tx.unplain_runs(ids=others) != len(others):
+            raise GiveWayError("A run of the same job ended first.")
 
     async def _waiting_of_children(self, tx: Transaction) -> dict[str, list[WaitingRecord]]:
         ids = [record.id for records in self._children.values() for record in records]

@@ -15,6 +15,7 @@ from rota.core.run import Cause
 from rota.core.schedule import format_schedule
 from rota.errors import ConflictError, NotFoundError
 from rota.ledger import jobs as ledger
+from rota.ledger.plans import hold_one
 from rota.ledger.requests import Requested, request_run
 from rota.ledger.site import Site
 from rota.operations.preview import first_times
@@ -167,9 +168,7 @@ async def run_job(site: Site, name: str, *, key: str | None = None, input_text: 
     record, now = await find_job(site, name), site.clock.now()
 
     async def body(tx: Transaction) -> Requested:
-        fresh = await tx.lock_job(job_id=record.id)
-        if fresh is None:
-            raise NotFoundError(f'The job "{record.name}" is gone.')
+        fresh = await hold_one(tx, record.id)
         return await request_run(tx, now, site, fresh, key=key, input_text=input_text)
 
     return await site.store.write(body)

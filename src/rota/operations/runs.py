@@ -8,6 +8,7 @@ from rota.core.decision import describe
 from rota.core.run import LIVE, Cause, RunState
 from rota.core.settlement import Outcome
 from rota.errors import ConflictError, NotFoundError
+from rota.ledger.plans import hold
 from rota.ledger.record import end_waiting
 from rota.ledger.requests import Requested, request_run
 from rota.ledger.site import Site
@@ -76,7 +77,7 @@ async def retry_run(site: Site, run_id: str) -> Requested:
         raise ConflictError(f"{record.id} has not ended: {record.state}")
 
     async def body(tx: Transaction) -> Requested:
-        job = await tx.lock_job(job_id=record.job_id)
+        job = (await hold(tx, [record.job_id])).get(record.job_id)
         if job is None:
             raise NotFoundError(f'The job "{record.job}" is gone, so its run cannot be done again.')
         return await request_run(tx, now, site, job, cause=Cause.MANUAL, input_text=record.input)

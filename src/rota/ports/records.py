@@ -102,7 +102,6 @@ class RunRecord(msgspec.Struct, frozen=True, gc=False):
     trace_id: str | None
     worker: str | None
     token: int | None
-    process: str | None
     cancel: str | None
 
 

@@ -30,8 +30,17 @@ _UNAVAILABLE = (
     asyncpg.InsufficientResourcesError,
 )
 _QUICK = (
-    *("next_wake", "due_jobs", "is_queue_empty", "slots", "insert_started_runs", "fire_plans", "take_slots"),
-    *("queued_pools", "pool_slots", "waiting_runs", "claimable_jobs", "lock_slots", "runs_by_id", "claim_runs"),
+    *(
+        "next_wake",
+        "hold_due_plans",
+        "jobs_by_id",
+        "is_queue_empty",
+        "slots",
+        "insert_started_runs",
+        "fire_plans",
+        "take_slots",
+    ),
+    *("queued_pools", "pool_slots", "waiting_runs", "hold_free_plans", "lock_slots", "runs_by_id", "claim_runs"),
     *("leave_queue", "claim_plans", "next_start", "start_runs", "end_plain_runs", "free_slots", "delete_leases"),
 )
 # Two programs that migrate at once take turns.

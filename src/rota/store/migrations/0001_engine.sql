@@ -81,7 +81,7 @@ CREATE TABLE runs (
   trace_id TEXT,
   worker TEXT,
   token BIGINT,
-  process TEXT,
+  is_plain BIGINT NOT NULL DEFAULT 0,
   cancel TEXT
 ) {fill 50};
 

@@ -10,9 +10,6 @@ plans p JOIN jobs j ON j.id = p.job_id LEFT JOIN runs r ON r.id = p.live_run
 -- name: find_job
 SELECT {use job_columns} FROM {use job_tables} WHERE j.name = :name OR j.id = :name
 
--- name: lock_job
-SELECT {use job_columns} FROM {use job_tables} WHERE j.id = :job_id {wait p}
-
 -- name: jobs_by_prefix
 SELECT {use job_columns} FROM {use job_tables}
 WHERE substr(j.name, 1, length(:prefix)) = :prefix OR substr(j.id, 1, length(:prefix)) = :prefix
@@ -24,16 +21,14 @@ SELECT {use job_columns} FROM {use job_tables} WHERE j.name > :after ORDER BY j.
 -- name: jobs_by_id
 SELECT {use job_columns} FROM {use job_tables} WHERE j.id {in ids}
 
--- name: lock_jobs
-SELECT {use job_columns} FROM {use job_tables} WHERE j.id {in ids} ORDER BY j.id {wait p}
+-- name: hold_plans
+SELECT job_id FROM plans WHERE job_id {in ids} ORDER BY job_id {wait plans}
 
--- name: claimable_jobs
-SELECT {use job_columns} FROM {use job_tables} WHERE j.id {in ids} ORDER BY j.id {lock p}
+-- name: hold_free_plans
+SELECT job_id FROM plans WHERE job_id {in ids} ORDER BY job_id {lock plans}
 
--- name: due_jobs
-WITH due AS (SELECT * FROM plans WHERE wake_at <= :now ORDER BY wake_at LIMIT :most {lock plans})
-SELECT {use job_columns} FROM due p JOIN jobs j ON j.id = p.job_id LEFT JOIN runs r ON r.id = p.live_run
-ORDER BY p.wake_at
+-- name: hold_due_plans
+SELECT job_id FROM plans WHERE wake_at <= :now ORDER BY wake_at LIMIT :most {lock plans}
 
 -- name: next_wake
 SELECT min(wake_at) FROM plans WHERE wake_at IS NOT NULL

@@ -2,7 +2,7 @@
 r.id, r.job_id, r.job, r.agent, r.cause, r.origin, r.attempt, r.depth, r.parent_id, r.pool, r.concurrency_key, r.state, r.due_at,
 r.last_due_at, r.folded, r.requested_at, r.start_after, r.queued_at, r.claimed_at, r.started_at, r.ended_at, r.source,
 r.trail, r.reason, r.error, r.note, r.exit_code, r.http_status, r.result, r.response, r.input, r.usage, r.trace_id,
-r.worker, r.token, r.process, r.cancel
+r.worker, r.token, r.cancel
 
 -- name: find_run
 SELECT {use run_columns} FROM runs r WHERE r.id = :run_id
@@ -24,10 +24,10 @@ SELECT {use run_columns} FROM runs r WHERE r.job = :job AND r.id < :before ORDER
 
 -- name: insert_started_runs
 INSERT INTO runs (id, job_id, job, agent, cause, origin, attempt, depth, pool, concurrency_key, state, due_at, requested_at, claimed_at,
-  started_at, source, trail, trace_id, worker, token)
+  started_at, is_plain, source, trail, trace_id, worker, token)
 SELECT id, job_id, job, agent, cause, cause, 1, 0, pool, concurrency_key, 'running', due_at, CAST(:now AS BIGINT), CAST(:now AS BIGINT),
-  started_at, source, trail, trace_id, CAST(:worker AS TEXT), CAST(:token AS BIGINT)
-FROM {rows new: id text, job_id text, job text, trace_id text | agent text, cause text, pool text, concurrency_key text, due_at bigint, started_at bigint, source text, trail text}
+  started_at, is_plain, source, trail, trace_id, CAST(:worker AS TEXT), CAST(:token AS BIGINT)
+FROM {rows new: id text, job_id text, job text, trace_id text | agent text, cause text, pool text, concurrency_key text, due_at bigint, started_at bigint, is_plain bigint, source text, trail text}
 
 -- name: insert_runs
 INSERT INTO runs (id, job_id, job, agent, cause, origin, attempt, depth, parent_id, pool, concurrency_key, state, due_at, last_due_at,
@@ -41,9 +41,9 @@ UPDATE runs AS r SET last_due_at = fold.last_due_at, folded = r.folded + fold.co
 FROM {rows fold: id text, last_due_at bigint, count bigint} WHERE r.id = fold.id
 
 -- name: claim_runs
-UPDATE runs AS r SET state = 'running', claimed_at = :now, started_at = claimed.started_at,
+UPDATE runs AS r SET state = 'running', claimed_at = :now, started_at = claimed.started_at, is_plain = claimed.is_plain,
   worker = CAST(:worker AS TEXT), token = CAST(:token AS BIGINT)
-FROM {rows claimed: id text, started_at bigint} WHERE r.id = claimed.id AND r.state = 'queued'
+FROM {rows claimed: id text | started_at bigint, is_plain bigint} WHERE r.id = claimed.id AND r.state = 'queued'
 
 -- name: start_runs
 UPDATE runs SET started_at = :now WHERE id {in ids} AND state = 'running' AND token = :token RETURNING id
@@ -52,17 +52,15 @@ UPDATE runs SET started_at = :now WHERE id {in ids} AND state = 'running' AND to
 UPDATE runs SET state = 'queued', worker = NULL, token = NULL, claimed_at = NULL
 WHERE id {in ids} AND state = 'running' AND started_at IS NULL RETURNING id
 
--- name: note_process
-UPDATE runs SET process = :process WHERE id = :run_id AND token = :token AND state = 'running'
-
 -- name: end_plain_runs
 UPDATE runs AS r SET state = 'succeeded', ended_at = :now, exit_code = ended.exit_code,
   http_status = ended.http_status, result = ended.result, response = ended.response
-FROM {rows ended: run_id text | job_version bigint, token bigint, exit_code bigint, http_status bigint, result text, response text},
-  plans p, jobs j
+FROM {rows ended: run_id text | token bigint, exit_code bigint, http_status bigint, result text, response text}
 WHERE r.id = ended.run_id AND r.token = ended.token AND r.state = 'running'
-  AND p.job_id = r.job_id AND p.failure_count = 0 AND p.lost_count = 0 AND p.hints = '[]'
-  AND j.id = r.job_id AND j.version = ended.job_version AND NOT EXISTS (SELECT 1 FROM chains c WHERE c.parent = r.job)
+  AND r.is_plain = 1 AND NOT EXISTS (SELECT 1 FROM chains c WHERE c.parent = r.job)
+
+-- name: unplain_runs
+UPDATE runs SET is_plain = 0 WHERE id {in ids} AND state = 'running'
 
 -- name: end_runs
 UPDATE runs AS r SET state = ended.state, ended_at = :now, reason = ended.reason, error = ended.error, note = ended.note,

@@ -19,9 +19,6 @@ SELECT {use worker_columns} FROM workers w ORDER BY w.started_at DESC LIMIT :mos
 -- name: live_workers
 SELECT {use worker_columns} FROM workers w WHERE w.ended_at IS NULL ORDER BY w.id
 
--- name: lapsed_workers
-SELECT {use worker_columns} FROM workers w WHERE w.ended_at IS NULL AND w.lease_until < :now ORDER BY w.id {lock w}
-
 -- name: lock_worker
 SELECT {use worker_columns} FROM workers w WHERE w.id = :id {lock w}
 
@@ -30,10 +27,6 @@ INSERT INTO leases (worker, taken_at, run_ids) VALUES (:worker, :now, :run_ids) 
 
 -- name: leases_of
 SELECT token, run_ids FROM leases WHERE worker = :worker ORDER BY token
-
--- name: orphan_leases
-SELECT l.token, l.run_ids FROM leases l LEFT JOIN workers w ON w.id = l.worker
-WHERE w.id IS NULL OR w.ended_at IS NOT NULL ORDER BY l.token
 
 -- name: delete_leases
 DELETE FROM leases WHERE token IN (SELECT token FROM {rows gone: token bigint})
