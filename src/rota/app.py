@@ -8,7 +8,7 @@ import os
 import random  # noqa: TID251 - the one source of chance
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, nullcontext
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from rota.ports.bell import Bell
     from rota.ports.store import Store, Transaction
 
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_PRECISION = timedelta(milliseconds=2)
 _POSTGRES = ("postgres://", "postgresql://")
 
 
@@ -41,10 +43,24 @@ def machine_zone() -> str:
 
 
 class SystemClock:
-    """The machine's clock."""
+    """The machine's clock, set by that of the database where several machines share one."""
+
+    def __init__(self) -> None:
+        self._offset = timedelta()
 
     def now(self) -> datetime:
-        return system_now()
+        return system_now() + self._offset
+
+    async def agree(self, store: Store) -> None:
+        if not store.is_shared:
+            return
+        asked = self.now()
+        (answer,) = await store.read(lambda tx: tx.database_time())
+        answered = self.now()
+        difference = _EPOCH + timedelta(microseconds=answer) - (asked + (answered - asked) / 2)
+        # Only what the length of the question cannot explain is a difference.
+        if abs(difference) > (answered - asked) / 2 + _PRECISION:
+            self._offset += difference
 
     async def wait(self, event: asyncio.Event, *, until: datetime | None) -> bool:
         timeout = None if until is None else max(0.0, (until - self.now()).total_seconds())

@@ -31,6 +31,9 @@ class FakeClock:
     def now(self) -> datetime:
         return self._now
 
+    async def agree(self, store: Store) -> None:
+        pass
+
     @property
     def next_at(self) -> datetime | None:
         """The first time that anybody waits for."""

@@ -46,7 +46,9 @@ async def _within_store(
     store, _ = make_store(db or default_database())
     await store.open()
     try:
-        return await command(make_site(store), **options)
+        site = make_site(store)
+        await site.clock.agree(store)
+        return await command(site, **options)
     finally:
         await store.close()
 

@@ -7,17 +7,14 @@ import logging
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
-import msgspec
-
-from rota import __version__
 from rota.core.action import ActionKind
-from rota.core.run import RunState
-from rota.core.settlement import Outcome
 from rota.engine.firing import Lanes
+from rota.engine.lease import Lease
 from rota.engine.loop import Loop
 from rota.engine.recovery import recover_lapsed, recover_orphans
 from rota.engine.upkeep import Watch, expire_waiting, prune
 from rota.engine.work import MakeOutput, Workbench, shutdown_outcome
+from rota.errors import StoreError
 from rota.ledger.claim import claim_waiting
 from rota.ledger.claimed import ClaimedRun
 from rota.ledger.fire import FirePass
@@ -27,8 +24,6 @@ from rota.log import log, log_fields
 from rota.ports.action import Action
 from rota.ports.bell import Bell
 from rota.ports.machine import Machine
-from rota.ports.records import micros
-from rota.ports.store import Transaction
 
 _PRUNE_EVERY = timedelta(hours=1)
 # More runs at once than these are one line in the log.
@@ -57,20 +52,21 @@ class Engine:
         self.fire = self._lanes.first
         self.claim = Loop("claim", self._claim_step, clock)
         self.record = Loop("record", self._record_step, clock)
-        self.beat = Loop("beat", self._beat_step, clock)
+        self.lease = Lease(site, machine, self.bench)
+        self.beat = Loop("beat", self.lease.renew, clock)
+        self.guard = Loop("guard", self.lease.guard, clock)
         self.reconcile = Loop("reconcile", self._reconcile_step, clock)
         self._watch = Watch(site, machine, self.bench)
         self.watch = Loop("watch", self._watch_step, clock)
         self.prune = Loop("prune", self._prune_step, clock)
-        self._keep = (self.record, self.beat, self.reconcile, self.watch, self.prune)
+        self._keep = (self.record, self.beat, self.guard, self.reconcile, self.watch, self.prune)
         self._is_stopping = False
         self.recorded_count = 0
         self.changed = asyncio.Event()
 
     async def open(self) -> None:
         """Make this worker known, and resolve what dead ones left, before the first tick."""
-        now = self._site.clock.now()
-        await self._site.store.write(lambda tx: self._enter(tx, now))
+        await self.lease.enter()
         await recover_orphans(self._site, self._machine)
         log("worker.started", worker=self._site.worker, store=self._site.store.name)
 
@@ -122,8 +118,23 @@ class Engine:
             log("drain.expired", level=logging.WARNING, running=len(self.bench.run_ids))
             self.bench.end_all(shutdown_outcome())
         await drained
-        while self._ended:
-            await self.record.step()
+        await self._record_rest()
+
+    async def _record_rest(self) -> None:
+        """What has ended is recorded before this worker goes, if the database comes back in time."""
+        last_try = self._site.clock.now() + self._site.settings.drain
+        while self._ended and (now := self._site.clock.now()) < last_try:
+            again = await self.record.step()
+            if again is not None and again > now:
+                await self._site.clock.wait(asyncio.Event(), until=again)
+        for ended in self._ended:
+            log("result.lost", level=logging.ERROR, run_id=ended.run.id, job=ended.run.job, state=ended.outcome.state)
+
+    async def _leave(self) -> None:
+        try:
+            await self.lease.leave()
+        except StoreError as error:
+            log("worker.stopped", level=logging.WARNING, worker=self._site.worker, error=error)
 
     def _on_fired(self, fired: FirePass) -> None:
         self._take(fired.started)
@@ -182,34 +193,17 @@ class Engine:
         if not ids:
             self._held.pop(run.token, None)
 
-    async def _beat_step(self) -> datetime | None:
-        now = self._site.clock.now()
-        ids = self.bench.run_ids
-        is_known, cancelled = await self._site.store.write(lambda tx: self._beat(tx, now, ids))
-        if not is_known:
-            # Others have taken this worker for dead and settled its runs; what it still does must end.
-            log("worker.fenced", level=logging.ERROR, worker=self._site.worker)
-            self.bench.end_all(Outcome(state=RunState.LOST, reason="fenced"))
-        for run_id, request in cancelled:
-            asked = msgspec.json.decode(request)
-            self.bench.end(run_id, Outcome(state=RunState.CANCELLED, reason=asked["reason"], error=f"by {asked['by']}"))
-        return now + self._site.settings.beat
-
-    async def _beat(self, tx: Transaction, now: datetime, ids: tuple[str, ...]) -> tuple[bool, list[tuple[str, str]]]:
-        changed = await tx.beat(
-            id=self._site.worker,
-            now=micros(now),
-            lease_until=micros(now + self._site.settings.lease),
-            status="busy" if ids else "idle",
-            running=len(ids),
-        )
-        return bool(changed), await tx.cancelled_runs(ids=ids) if ids else []
-
     async def _reconcile_step(self) -> datetime | None:
         now = self._site.clock.now()
-        await recover_lapsed(self._site, self._machine, now)
+        if not self._was_cut_off(now):
+            await recover_lapsed(self._site, self._machine, now)
         await expire_waiting(self._site)
         return now + self._site.settings.scan
+
+    def _was_cut_off(self, now: datetime) -> bool:
+        """After an outage of the database everybody looks dead, and gets the time of a lease to say otherwise."""
+        failures = [loop.failed_at for loop in (self.beat, self.reconcile) if loop.failed_at is not None]
+        return self._site.store.is_shared and bool(failures) and now < max(failures) + self._site.settings.lease
 
     async def _watch_step(self) -> datetime | None:
         await self._watch.look()
@@ -219,23 +213,6 @@ class Engine:
         if gone := await prune(self._site):
             log("runs.pruned", count=gone)
         return self._site.clock.now() + _PRUNE_EVERY
-
-    async def _enter(self, tx: Transaction, now: datetime) -> None:
-        await tx.insert_worker(
-            id=self._site.worker,
-            host=self._machine.host,
-            boot_id=self._machine.boot_id,
-            pid=self._machine.pid,
-            process_started_at=self._machine.started_at,
-            version=__version__,
-            now=micros(now),
-            lease_until=micros(now + self._site.settings.lease),
-        )
-
-    async def _leave(self) -> None:
-        now = micros(self._site.clock.now())
-        await self._site.store.write(lambda tx: tx.end_worker(id=self._site.worker, now=now))
-        log("worker.stopped", worker=self._site.worker)
 
 
 def _log_started(runs: Sequence[ClaimedRun]) -> None:

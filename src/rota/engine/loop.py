@@ -26,6 +26,7 @@ class Loop:
         self._bell = asyncio.Event()
         self._is_stopping = False
         self._errors = 0
+        self.failed_at: datetime | None = None
 
     def wake(self) -> None:
         """Call the step as soon as possible."""
@@ -51,6 +52,7 @@ class Loop:
         except Exception as error:  # noqa: BLE001 - no loop may end because one of its steps failed
             wait = _RECOVERY[min(self._errors, len(_RECOVERY) - 1)]
             self._errors += 1
+            self.failed_at = self._clock.now()
             log("step.failed", level=logging.ERROR, error=error, loop=self.name, retry_in=wait.total_seconds())
             return self._clock.now() + wait
         self._errors = 0

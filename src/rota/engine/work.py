@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import NamedTuple, Protocol
 
 from rota.core.action import ActionKind
 from rota.core.definition import action_kind
+from rota.core.duration import format_duration
 from rota.core.run import RunState
 from rota.core.settlement import EndReason, Outcome
 from rota.ledger.claimed import ClaimedRun
@@ -157,30 +158,32 @@ class Workbench:
             return Ended(run, _permanent(f"This worker cannot do actions of type {kind}."))
         output = self._make_output(work)
         self._held[run.id] = Held(run, self._site.clock.now(), output)
+        timer = asyncio.create_task(self._expire(run)) if run.definition.timeout is not None else None
         try:
             result = await self._perform(run, work, action, output)
         finally:
+            if timer is not None:
+                timer.cancel()
             del self._held[run.id]
             if output.written_at is not None:
                 await asyncio.shield(output.finish())
         return Ended(run, result.outcome, result.result, result.response)
 
     async def _perform(self, run: ClaimedRun, work: Work, action: Action, output: Output) -> Result:
-        timeout = run.definition.timeout
         try:
             if (fault := await action.preflight(work)) is not None:
                 return Result(_permanent(fault))
-            if timeout is None:
-                return await action.perform(work, output, lambda: self._started(run))
-            async with asyncio.timeout(timeout.total_seconds()):
-                return await action.perform(work, output, lambda: self._started(run))
-        except TimeoutError:
-            error = f"it took longer than {timeout}"
-            return Result(Outcome(state=RunState.TIMED_OUT, reason="timeout", error=error, output=output.tail()))
+            return await action.perform(work, output, lambda: self._started(run))
         except Exception as error:  # noqa: BLE001 - a fault of an action fails its run, not the engine
             log("action.failed", level=logging.ERROR, error=error, run_id=run.id, job=run.job)
             text = f"{type(error).__name__}: {error}"
             return Result(Outcome(state=RunState.FAILED, reason="internal", error=text))
+
+    async def _expire(self, run: ClaimedRun) -> None:
+        timeout = run.definition.timeout or timedelta()
+        await self._site.clock.wait(asyncio.Event(), until=self._site.clock.now() + timeout)
+        error, output = f"it took longer than {format_duration(timeout)}", self._held[run.id].tail()
+        self.end(run.id, Outcome(state=RunState.TIMED_OUT, reason="timeout", error=error, output=output))
 
     async def _started(self, run: ClaimedRun) -> bool:
         if run.is_started:

@@ -33,6 +33,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         """How long a worker is believed without a sign of life."""
         return self.beat * self.dead_after
 
+    @property
+    def unrenewed(self) -> timedelta:
+        """How long a worker goes on without renewing its lease: the rest of it is for ending what it holds."""
+        return self.lease - max(self.beat, self.lease / 4)
+
 
 def settings_from(environment: Mapping[str, str]) -> Settings:
     """The settings that the environment gives, by ``ROTA_`` and their name: ``ROTA_POLL=10s``."""

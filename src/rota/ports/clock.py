@@ -7,12 +7,18 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Protocol
 
+from rota.ports.store import Store
+
 
 class Clock(Protocol):
     """The only source of time. A fake one can be cranked."""
 
     def now(self) -> datetime:
         """The present instant, in UTC."""
+        ...
+
+    async def agree(self, store: Store) -> None:
+        """Measure how far this clock is from that of a shared database, whose time counts."""
         ...
 
     async def wait(self, event: asyncio.Event, *, until: datetime | None) -> bool:

@@ -6,6 +6,7 @@
 ``{lock p}``                            skip what another transaction holds, and hold it
 ``{wait p}``                            hold it, after whoever holds it now
 ``{fill 50}``  ``{clustered}``          how full PostgreSQL packs pages; a table stored in its key on SQLite
+``{microseconds}``                      the database's time, since 1970
 ``{numbered}``                          a key that the database gives, always greater than all before
 """
 
@@ -134,6 +135,8 @@ def _sqlite_shim(match: re.Match[str]) -> str:
             return "WITHOUT ROWID"
         case "numbered":
             return "INTEGER PRIMARY KEY AUTOINCREMENT"
+        case "microseconds":
+            return "CAST(unixepoch('subsec') * 1000000 AS INTEGER)"
         case _:
             return ""
 
@@ -149,6 +152,8 @@ def _postgres_shim(match: re.Match[str], number: Callable[..., str]) -> str:
             return f"FOR UPDATE OF {argument} SKIP LOCKED"
         case "wait":
             return f"FOR UPDATE OF {argument}"
+        case "microseconds":
+            return "CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT)"
         case "numbered":
             return "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY"
         case "fill":

@@ -72,6 +72,7 @@ class PostgresDatabase:
     """A database by its URL. Its tables are made by ``rota db migrate``."""
 
     name = "postgres"
+    is_shared = True
     writers = 2
 
     def __init__(self, url: str, *, is_rehearsed: bool = False) -> None:

@@ -62,6 +62,7 @@ class SqliteDatabase:
     """One file. Opening it brings its tables up to date."""
 
     name = "sqlite"
+    is_shared = False
     writers = 1
 
     def __init__(self, path: Path, *, on_ring: Callable[[], None] = lambda: None, synchronous: str = "FULL") -> None:

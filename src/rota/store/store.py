@@ -25,6 +25,7 @@ class Database(Protocol):
     """What SQLite and PostgreSQL have in common."""
 
     name: str
+    is_shared: bool
     writers: int
 
     async def open(self) -> None: ...
@@ -44,6 +45,10 @@ class SqlStore:
     @property
     def name(self) -> str:
         return self.database.name
+
+    @property
+    def is_shared(self) -> bool:
+        return self.database.is_shared
 
     @property
     def writers(self) -> int:

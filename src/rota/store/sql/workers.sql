@@ -10,6 +10,12 @@ VALUES (:id, :host, :boot_id, :pid, :process_started_at, :version, 'alive', 0, :
 UPDATE workers SET beat_at = :now, lease_until = :lease_until, status = :status, running = :running
 WHERE id = :id AND ended_at IS NULL
 
+-- name: revive_worker
+UPDATE workers SET beat_at = :now, lease_until = :lease_until, status = 'alive', running = 0, ended_at = NULL WHERE id = :id
+
+-- name: database_time
+SELECT {microseconds}
+
 -- name: end_worker
 UPDATE workers SET status = 'dead', running = 0, ended_at = :now WHERE id = :id AND ended_at IS NULL
 
