@@ -242,3 +242,29 @@ async def test_every_occurrence_has_one_run_when_hours_pass(hand: HandCranked) -
     assert {run.state for run in found} <= {"succeeded", "failed", "running"}
     shares = {msgspec.json.encode((run.due_at, run.state)) for run in found}
     assert len(shares) == len(found)
+
+
+async def test_a_run_ends_by_the_new_definition_when_its_job_was_edited_meanwhile(hand: HandCranked) -> None:
+    hand.action._decide = lambda _: (7 * MINUTE, OK)
+    await save(hand, job("report", "*/20 * * * *"))
+    await hand.crank(NOW + 21 * MINUTE)
+    await jobs.edit_job(hand.site, "report", job("report", "every 5m"))
+    await hand.crank(NOW + 28 * MINUTE)
+    assert await states(hand, "report") == {"succeeded": 1}
+    assert instant_or_none((await record_of(hand, "report")).next_run_at) == NOW + 32 * MINUTE
+
+
+async def test_a_success_ends_a_streak_when_the_failure_counted_only_after_its_start(
+    hand: HandCranked,
+) -> None:
+    outcomes = iter([(MINUTE, FAILED), (30 * MINUTE, OK)])
+    hand.action._decide = lambda _: next(outcomes)
+    patient = SettleRules(retry=Retry(max=1, first=2 * HOUR))
+    await save(hand, job("report", "0 * * * *", settle=patient))
+    await hand.crank(NOW + HOUR + 50 * MINUTE)
+    await jobs.run_job(hand.site, "report")
+    await hand.crank(NOW + 2 * HOUR + 10 * MINUTE)
+    # At noon the retry gave way to the next occurrence, so its failure counts now.
+    assert (await record_of(hand, "report")).failure_count == 1
+    await hand.crank(NOW + 2 * HOUR + 30 * MINUTE)
+    assert (await record_of(hand, "report")).failure_count == 0

@@ -96,6 +96,8 @@ class SqliteDatabase:
 
     async def write(self, body: Body[T]) -> T:
         """Run a whole transaction in the writer thread; the answer comes after its commit."""
+        if self._writer is None:
+            raise StoreUnavailableError("The database is closed.")
         answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         self._inbox.put(_Request(body, answer))
         return await answer
