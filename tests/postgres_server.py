@@ -30,6 +30,9 @@ class PostgresServer:
     def url(self, database: str = "postgres") -> str:
         return f"postgresql://rota@/{database}?host={self._folder}"
 
+    def log(self) -> str:
+        return (self._folder / "log").read_text("utf-8", errors="replace")
+
     @property
     def pid(self) -> int:
         assert self._process is not None

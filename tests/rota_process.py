@@ -57,7 +57,7 @@ class EngineProcess:
 
     def events(self) -> list[dict[str, Any]]:
         lines = self.log.read_text("utf-8").splitlines() if self.log.exists() else []
-        return [json.loads(line) for line in lines if line.startswith("{")]
+        return [json.loads(line) for line in lines if line.startswith('{"timestamp')]
 
     def wait_started(self, count: int = 1) -> None:
         eventually(lambda: sum(event["event"] == "worker.started" for event in self.events()) >= count)

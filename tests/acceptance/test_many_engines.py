@@ -1,4 +1,4 @@
-"""Four engines on one PostgreSQL, with kills, stops and broken connections: nothing doubled, nothing lost."""
+"""Four engines on one PostgreSQL, with kills, stops, broken connections and restarts: nothing doubled, nothing lost."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ ENGINES, JOBS = 4, 8
 FAST_LEASES = {"ROTA_BEAT": "1s", "ROTA_DEAD_AFTER": "5", "ROTA_SCAN": "1s", "ROTA_POLL": "2s"}
 
 
-def test_nothing_is_doubled_or_lost_when_engines_are_killed_stopped_and_cut_off(tmp_path: Path) -> None:
-    """GUARANTEES: "4 schedulers on one PostgreSQL with random kill -9, SIGSTOP, terminated backends"."""
+def test_nothing_is_doubled_or_lost_when_engines_and_database_are_broken_again_and_again(tmp_path: Path) -> None:
+    """GUARANTEES: "4 schedulers on one PostgreSQL with random kill -9, SIGSTOP, …, server restarts"."""
     witness = tmp_path / "witness"
     with postgres_server(16) as server:
         db = server.url()
@@ -42,7 +42,8 @@ def test_nothing_is_doubled_or_lost_when_engines_are_killed_stopped_and_cut_off(
         for engine in engines:
             engine.stop()
         _check(db, witness)
-        assert min(broken[fault] for fault in ("killed", "stopped", "terminated", "resumed")) > 0
+        assert "deadlock detected" not in server.log()
+        assert min(broken[fault] for fault in ("killed", "stopped", "terminated", "restarted", "resumed")) > 0
 
 
 def _start(db: str, folder: Path, number: int) -> EngineProcess:
@@ -51,7 +52,7 @@ def _start(db: str, folder: Path, number: int) -> EngineProcess:
 
 def _break_things(server: PostgresServer, db: str, folder: Path, engines: list[EngineProcess]) -> Counter[str]:
     chance, broken = random.Random(11), Counter[str]()  # noqa: S311
-    faults = ["kill", "stop", "terminate", "kill", "resume"]
+    faults = ["kill", "stop", "terminate", "kill", "resume", "restart"]
     deadline = time.monotonic() + LENGTH
     while time.monotonic() < deadline:
         time.sleep(0.5 + chance.random())
@@ -69,6 +70,10 @@ def _break_things(server: PostgresServer, db: str, folder: Path, engines: list[E
                 for engine in engines:
                     engine.process.send_signal(signal.SIGCONT)
                 broken["resumed"] += 1
+            case "restart":
+                server.stop(chance.choice((signal.SIGINT, signal.SIGQUIT)))
+                server.start()
+                broken["restarted"] += 1
             case _:
                 asyncio.run(_terminate(server.url()))
                 broken["terminated"] += 1
