@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import sys
+from pathlib import Path
 
 import click
 
@@ -25,6 +26,8 @@ def command(*, db: str | None, no_web: bool) -> None:  # noqa: ARG001 - there is
 def start_engine(database: str) -> None:
     """Work until a signal says stop."""
     configure()
+    # Callables of the folder it is started in can be found, as with other programs that load them by name.
+    sys.path.insert(0, str(Path.cwd()))
     try:
         asyncio.run(_work(database))
     except SchedulerError as error:
