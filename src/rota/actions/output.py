@@ -21,8 +21,10 @@ FLUSH_AFTER = timedelta(seconds=0.25)
 TAIL = 64 * 1024
 # What a chunk takes besides its text, so that many small ones are bounded too.
 _OVERHEAD = 256
+# How much goes to the store at once. On its way there text takes several times its size.
+_BATCH = 4 * CHUNK
 # The waits between attempts to keep output when the store fails; after the last one a finished run goes on without.
-_RETRIES = tuple(timedelta(seconds=seconds) for seconds in (0.2, 1, 5))
+_RETRIES = tuple(timedelta(seconds=seconds) for seconds in (0.2, 1, 5, 15))
 
 
 class Chunk(NamedTuple):
@@ -100,11 +102,18 @@ class RunOutput:
         if self._flushing is not None:
             await self._flushing
         for wait in (*_RETRIES, None):
-            if await self._flush(is_last=True):
+            if await self._flush_rest():
                 return
             if wait is not None:
                 await self._clock.wait(asyncio.Event(), until=self._clock.now() + wait)
         log("output.lost", level=logging.ERROR, run_id=self._run_id)
+
+    async def _flush_rest(self) -> bool:
+        """Whether the store has taken all there is, and the mark of what was cut."""
+        while self._head or self._tail:
+            if not await self._flush():
+                return False
+        return not self._cut or await self._flush(is_last=True)
 
     def _stream(self, stream: str) -> tuple[codecs.IncrementalDecoder, Redactor]:
         if stream not in self._streams:
@@ -189,10 +198,8 @@ class RunOutput:
             failures = 0 if await self._flush() else failures + 1
 
     async def _flush(self, *, is_last: bool = False) -> bool:
-        """Whether the store has taken all there was; what it refuses stays for another time."""
-        chunks = [*self._head, *self._tail]
-        self._head.clear()
-        self._tail.clear()
+        """Whether the store has taken the next batch; what it refuses stays for another time."""
+        chunks = [] if is_last else self._next_batch()
         self._may_join = False
         trim = Trim(self._run_id, self._head_end, self._sizes[0][0]) if self._cut else None
         note = [self._note()] if self._cut and is_last else []
@@ -205,6 +212,15 @@ class RunOutput:
             log("output.refused", level=logging.WARNING, error=error, run_id=self._run_id)
             return False
         return True
+
+    def _next_batch(self) -> list[Chunk]:
+        """The oldest of what is not yet kept."""
+        chunks: list[Chunk] = []
+        size = 0
+        while (fresh := self._head or self._tail) and size < _BATCH:
+            chunks.append(fresh.popleft())
+            size += len(chunks[-1].text) + _OVERHEAD
+        return chunks
 
     def _put_back(self, chunks: Sequence[Chunk]) -> None:
         first = self._sizes[0][0] if self._sizes else 0

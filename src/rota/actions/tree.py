@@ -11,6 +11,7 @@ import signal
 import sys
 import time
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import psutil
@@ -18,6 +19,10 @@ import psutil
 GRACE = 10.0
 _PR_SET_CHILD_SUBREAPER = 36
 _LOOK_AGAIN = 0.05
+# Where one that does not listen is given time, looking all the while would cost more than its work.
+_LOOK_SELDOM = 0.4
+# A look reads about every process there is: beside the event loop, and one at a time when many trees end together.
+_looks = ThreadPoolExecutor(1, "rota-look")
 _MARKS = 0x10000
 _libc = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
 # A limit on POSIX message queues: all descendants inherit it, hardly any program uses it, and none changes it.
@@ -65,8 +70,8 @@ class Tree:
         loop = asyncio.get_running_loop()
         deadline = loop.time() + grace
         signalled: set[psutil.Process] = set()
-        # The second look finds what was started, by something that then ended, during the first.
-        while members := self.members() or self.members():
+        wait = _LOOK_AGAIN
+        while members := await loop.run_in_executor(_looks, self._look_twice):
             is_over = loop.time() >= deadline
             if is_over:
                 _kill_all(members, group=self._pid)
@@ -76,8 +81,13 @@ class Tree:
             signalled.update(members)
             if loop.time() >= deadline + max(grace, GRACE):
                 return False
-            await _pause()
+            await _pause(min(wait, max(_LOOK_AGAIN, deadline - loop.time())))
+            wait = min(1.5 * wait, _LOOK_SELDOM)
         return True
+
+    def _look_twice(self) -> list[psutil.Process]:
+        """The second look finds what was started, by something that then ended, during the first."""
+        return self.members() or self.members()
 
     def members(self) -> list[psutil.Process]:
         """Everything alive that belongs to the run; zombies are dead, only not yet buried."""
@@ -126,10 +136,10 @@ def end_named(run_id: str, token: str, *, patience: float = GRACE) -> int:
     return len(seen)
 
 
-async def _pause() -> None:
+async def _pause(seconds: float) -> None:
     loop = asyncio.get_running_loop()
     over: asyncio.Future[None] = loop.create_future()
-    handle = loop.call_later(_LOOK_AGAIN, over.set_result, None)
+    handle = loop.call_later(seconds, over.set_result, None)
     try:
         await over
     finally:

@@ -35,7 +35,7 @@ class ClaimPass(NamedTuple):
 
 async def claim_waiting(tx: Transaction, now: datetime, site: Site) -> ClaimPass:
     """Take as many waiting runs as there are free slots."""
-    seen = [row for (pool,) in await tx.queued_pools(now=micros(now)) for row in await _look(tx, now, pool, site)]
+    seen = [row for (pool,) in await tx.queued_pools() for row in await _look(tx, now, pool, site)]
     # A plan that somebody else holds is about to change; its runs are looked at again in a moment.
     jobs = await hold_free(tx, (row.job_id for row in seen)) if seen else {}
     limits = Limits(await tx.lock_slots()) if jobs else Limits(())

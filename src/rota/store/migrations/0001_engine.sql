@@ -106,6 +106,7 @@ CREATE TABLE queue (
 ) {clustered};
 
 CREATE INDEX queue_of_job ON queue (job_id);
+CREATE INDEX queue_start ON queue (start_after);
 CREATE INDEX queue_expiry ON queue (expires_at) WHERE expires_at IS NOT NULL;
 
 -- Limits and how much of each is taken: scope is pool, agent, key or all.

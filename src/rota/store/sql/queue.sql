@@ -19,7 +19,12 @@ WHERE q.pool = :pool AND q.start_after <= :now AND q.is_held = 0
 ORDER BY q.priority, q.start_after, q.run_id LIMIT :most {lock q}
 
 -- name: queued_pools
-SELECT DISTINCT pool FROM queue WHERE start_after <= :now AND is_held = 0
+WITH RECURSIVE pools (pool) AS (
+  SELECT min(pool) FROM queue
+  UNION ALL
+  SELECT (SELECT min(q.pool) FROM queue q WHERE q.pool > pools.pool) FROM pools WHERE pools.pool IS NOT NULL
+)
+SELECT pool FROM pools WHERE pool IS NOT NULL
 
 -- name: next_start
 SELECT min(start_after) FROM queue WHERE start_after > :now AND is_held = 0
@@ -40,7 +45,7 @@ SELECT {use waiting_columns} FROM queue q JOIN runs r ON r.job_id = q.job_id AND
 SELECT {use waiting_columns} FROM queue q WHERE q.expires_at <= :now ORDER BY q.expires_at LIMIT :most {lock q}
 
 -- name: is_queue_empty
-SELECT 1 FROM queue LIMIT 1
+SELECT 1 FROM queue ORDER BY pool, priority, start_after, run_id LIMIT 1
 
 -- name: lock_slots
 SELECT scope, name, size, used FROM slots s ORDER BY scope, name {wait s}

@@ -1,0 +1,115 @@
+"""Queries that are asked all the time go by an index when the tables are large, on every database."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import apsw
+import asyncpg
+import pytest
+
+from rota.ports.store import Store
+from rota.store.dialect import for_postgres, for_sqlite, queries
+from rota.store.postgres import PostgresDatabase
+from rota.store.sqlite import SqliteDatabase
+
+pytestmark = pytest.mark.anyio
+COUNT = 100_000
+NOW = 1_000_000
+# The same numbers for both databases; due are the plans and the queued runs with the lowest ones.
+FILL = (
+    """INSERT INTO jobs SELECT 'job_' || i, 'name' || i, NULL, '{}', 1, 1, 0, 0, 0, 0 FROM numbers""",
+    """INSERT INTO plans (job_id, wake_at, source, trail, live_run)
+       SELECT 'job_' || i, i * 1000, 'baseline-cron', '[]', 'run_' || i FROM numbers""",
+    """INSERT INTO runs (id, job_id, job, cause, origin, attempt, depth, parent_id, pool, state, due_at, requested_at,
+       ended_at, token) SELECT 'run_' || i, 'job_' || i, 'name' || i, 'schedule', 'schedule', 1, 0, 'run_' || i / 2,
+       'local', 'succeeded', i, 0, 0, i FROM numbers""",
+    """INSERT INTO queue (pool, priority, start_after, run_id, job_id, cause, may_overlap, expires_at)
+       SELECT 'pool' || i % 10, i % 3, i * 1000, 'run_' || i, 'job_' || i, 'schedule', 0, i * 1000 FROM numbers""",
+    """INSERT INTO output SELECT 'run_' || i, 1, 'stdout', 0, 'text' FROM numbers""",
+    """INSERT INTO leases (worker, taken_at, run_ids) SELECT 'wrk_' || i, 0, '[]' FROM numbers""",
+    """INSERT INTO chains SELECT 'name' || i, 'job_' || (i + 1) FROM numbers""",
+)
+NUMBERS = f"WITH RECURSIVE numbers (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM numbers WHERE i < {COUNT}) "  # noqa: S608
+IDS, RUNS = ["job_5", "job_70000"], ["run_5", "run_70000"]
+HOT: dict[str, dict[str, Any]] = {
+    "next_wake": {},
+    "hold_due_plans": {"now": NOW, "most": 1000},
+    "hold_plans": {"ids": IDS},
+    "hold_free_plans": {"ids": IDS},
+    "jobs_by_id": {"ids": IDS},
+    "find_job": {"name": "name70000"},
+    "children_of": {"names": ["name5"]},
+    "fire_plans": {"fired": [("job_5", "run_5", 1, 5, 5, "baseline-cron", "[]", None, None, None, None)]},
+    "claim_plans": {"claimed": [("job_5", "run_5", 5)]},
+    "find_run": {"run_id": "run_70000"},
+    "runs_by_id": {"ids": RUNS},
+    "lock_runs": {"ids": RUNS},
+    "runs": {"before": "run_5", "most": 20},
+    "runs_of_job": {"job_id": "job_5", "before": "run_z", "most": 20},
+    "live_descendants": {"run_id": "run_90000"},
+    "claim_runs": {"claimed": [("run_5", 5, 1)], "now": NOW, "worker": "wrk_1", "token": 5},
+    "start_runs": {"ids": RUNS, "token": 5, "now": NOW},
+    "end_plain_runs": {"ended": [("run_5", 5, 0, None, None, None)], "now": NOW},
+    "unplain_runs": {"ids": RUNS},
+    "cancelled_runs": {"ids": RUNS},
+    "queued_pools": {},
+    "pool_slots": {"name": "local"},
+    "waiting_runs": {"pool": "pool5", "now": NOW, "most": 20},
+    "next_start": {"now": NOW},
+    "leave_queue": {"gone": [("pool5", 2, 5000, "run_5")]},
+    "queue_of_jobs": {"ids": IDS},
+    "queue_of_runs": {"ids": RUNS},
+    "expired_in_queue": {"now": NOW, "most": 20},
+    "is_queue_empty": {},
+    "leases_of": {"worker": "wrk_5"},
+    "delete_leases": {"gone": [(5,)]},
+    "output": {"run_id": "run_5", "after": 0, "most": 500},
+    "trim_output": {"run_id": "run_5", "head": 1, "tail": 5},
+}
+_LARGE = "jobs|plans|runs|queue|output|leases|chains"
+# A name stands for its table in the plan of SQLite.
+_LETTERS = "j|p|r|q|l|c|n"
+
+
+async def test_hot_queries_go_by_an_index_when_the_tables_are_large(store: Store) -> None:
+    """The issue of the engine: "100,000 jobs stored …; query plans are tested"."""
+    explain = await _filled(store)
+    slow = {query: plan for query, parameters in HOT.items() if (plan := await explain(query, parameters))}
+    assert slow == {}
+
+
+async def _filled(store: Store) -> Any:  # noqa: ANN401 - a function
+    database = store.database  # type: ignore[attr-defined]
+    return await (_fill_postgres(database) if isinstance(database, PostgresDatabase) else _fill_sqlite(database))
+
+
+async def _fill_postgres(database: PostgresDatabase) -> Any:  # noqa: ANN401
+    connection = await asyncpg.connect(database.url)
+    for statement in FILL:
+        await connection.execute(NUMBERS + statement)
+    await connection.execute("ANALYZE")
+
+    async def explain(query: str, parameters: dict[str, Any]) -> list[str]:
+        statement = for_postgres(queries()[query])
+        rows = await connection.fetch(f"EXPLAIN {statement.sql}", *statement.bind(parameters))
+        return [row[0] for row in rows if re.search(rf"Seq Scan on ({_LARGE})\b", row[0])] and [row[0] for row in rows]
+
+    return explain
+
+
+async def _fill_sqlite(database: SqliteDatabase) -> Any:  # noqa: ANN401
+    connection = apsw.Connection(str(database.path))
+    with connection:
+        for statement in FILL:
+            connection.execute(NUMBERS + statement)
+
+    async def explain(query: str, parameters: dict[str, Any]) -> list[str]:
+        statement = for_sqlite(queries()[query])
+        rows = connection.execute(f"EXPLAIN QUERY PLAN {statement.sql}", statement.bind(parameters)).fetchall()
+        # The queue is stored in its key, so a look at its first row is called a scan.
+        steps = [str(row[3]) for row in rows if query != "is_queue_empty"]
+        return steps if any(re.fullmatch(rf"SCAN ({_LARGE}|{_LETTERS})", step) for step in steps) else []
+
+    return explain
