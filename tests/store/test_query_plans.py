@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
 import apsw
@@ -15,6 +17,7 @@ from rota.store.postgres import PostgresDatabase
 from rota.store.sqlite import SqliteDatabase
 
 pytestmark = pytest.mark.anyio
+Explain = Callable[[str, dict[str, Any]], Awaitable[list[str]]]
 COUNT = 100_000
 NOW = 1_000_000
 # The same numbers for both databases; due are the plans and the queued runs with the lowest ones.
@@ -75,35 +78,38 @@ _LETTERS = "j|p|r|q|l|c|n"
 
 async def test_hot_queries_go_by_an_index_when_the_tables_are_large(store: Store) -> None:
     """The issue of the engine: "100,000 jobs stored …; query plans are tested"."""
-    explain = await _filled(store)
-    slow = {query: plan for query, parameters in HOT.items() if (plan := await explain(query, parameters))}
+    async with _filled(store) as explain:
+        slow = {query: plan for query, parameters in HOT.items() if (plan := await explain(query, parameters))}
     assert slow == {}
 
 
-async def _filled(store: Store) -> Any:  # noqa: ANN401 - a function
+def _filled(store: Store) -> AbstractAsyncContextManager[Explain]:
     database = store.database  # type: ignore[attr-defined]
-    return await (_fill_postgres(database) if isinstance(database, PostgresDatabase) else _fill_sqlite(database))
+    return _filled_postgres(database) if isinstance(database, PostgresDatabase) else _filled_sqlite(database)
 
 
-async def _fill_postgres(database: PostgresDatabase) -> Any:  # noqa: ANN401
+@asynccontextmanager
+async def _filled_postgres(database: PostgresDatabase) -> AsyncIterator[Explain]:
     connection = await asyncpg.connect(database.url)
-    for statement in FILL:
-        await connection.execute(NUMBERS + statement)
-    await connection.execute("ANALYZE")
 
     async def explain(query: str, parameters: dict[str, Any]) -> list[str]:
         statement = for_postgres(queries()[query])
         rows = await connection.fetch(f"EXPLAIN {statement.sql}", *statement.bind(parameters))
-        return [row[0] for row in rows if re.search(rf"Seq Scan on ({_LARGE})\b", row[0])] and [row[0] for row in rows]
+        steps = [str(row[0]) for row in rows]
+        return steps if any(re.search(rf"Seq Scan on ({_LARGE})\b", step) for step in steps) else []
 
-    return explain
-
-
-async def _fill_sqlite(database: SqliteDatabase) -> Any:  # noqa: ANN401
-    connection = apsw.Connection(str(database.path))
-    with connection:
+    try:
         for statement in FILL:
-            connection.execute(NUMBERS + statement)
+            await connection.execute(NUMBERS + statement)
+        await connection.execute("ANALYZE")
+        yield explain
+    finally:
+        await connection.close()
+
+
+@asynccontextmanager
+async def _filled_sqlite(database: SqliteDatabase) -> AsyncIterator[Explain]:
+    connection = apsw.Connection(str(database.path))
 
     async def explain(query: str, parameters: dict[str, Any]) -> list[str]:
         statement = for_sqlite(queries()[query])
@@ -112,4 +118,10 @@ async def _fill_sqlite(database: SqliteDatabase) -> Any:  # noqa: ANN401
         steps = [str(row[3]) for row in rows if query != "is_queue_empty"]
         return steps if any(re.fullmatch(rf"SCAN ({_LARGE}|{_LETTERS})", step) for step in steps) else []
 
-    return explain
+    with connection:
+        for statement in FILL:
+            connection.execute(NUMBERS + statement)
+    try:
+        yield explain
+    finally:
+        connection.close()
