@@ -95,10 +95,17 @@ class SystemEntropy:
 
 def default_database() -> str:
     """Where the store is unless told otherwise: a file in the user's data folder."""
-    if chosen := os.environ.get("ROTA_DB"):
-        return chosen
+    return os.environ.get("ROTA_DB") or str(_data_folder() / "rota.db")
+
+
+def log_folder(database: str) -> Path:
+    """Where an engine keeps its log: beside the file that it works on, else in the user's data folder."""
+    return _data_folder() if is_postgres(database) else Path(database).absolute().parent
+
+
+def _data_folder() -> Path:
     home = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
-    return str(Path(home) / "rota" / "rota.db")
+    return Path(home) / "rota"
 
 
 def is_postgres(database: str) -> bool:

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import json
 import logging
+import os
 import sys
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from logging.handlers import RotatingFileHandler
+from pathlib import Path
 from typing import IO, Any
 
 _logger = logging.getLogger("rota")
+_FILE_SIZE, _FILES = 10 * 1024 * 1024, 5
+_MOST_PROCESSES = 100
 
 
 def log(event: str, /, *, level: int = logging.INFO, error: BaseException | None = None, **fields: Any) -> None:  # noqa: ANN401
@@ -26,14 +33,44 @@ def log_fields(
         _logger.log(level, event, extra={"fields": kept}, exc_info=error)
 
 
-def configure(stream: IO[str] | None = None, *, level: int = logging.INFO) -> None:
-    """Send logs to a stream: JSON unless it is a terminal."""
+def configure(stream: IO[str] | None = None, *, folder: Path | None = None, level: int = logging.INFO) -> None:
+    """Send logs to a stream, JSON unless it is a terminal, and to a file in a folder that never grows too large."""
     target = stream or sys.stderr
     handler = logging.StreamHandler(target)
     handler.setFormatter(_ForPeople() if target.isatty() else _AsJson())
+    for earlier in _logger.handlers:
+        earlier.close()
     _logger.handlers = [handler]
     _logger.setLevel(level)
     _logger.propagate = False
+    if folder is not None:
+        _add_file(folder)
+
+
+def _add_file(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        handler = RotatingFileHandler(_free_file(folder), maxBytes=_FILE_SIZE, backupCount=_FILES, encoding="utf-8")
+    except OSError as error:
+        log("log.unwritable", level=logging.WARNING, folder=str(folder), reason=error.strerror)
+        return
+    handler.setFormatter(_AsJson())
+    _logger.addHandler(handler)
+
+
+def _free_file(folder: Path) -> Path:
+    """A file for this process alone: two that write to one would take it away from each other when it is full."""
+    for number in range(1, _MOST_PROCESSES + 1):
+        path = folder / ("rota.log" if number == 1 else f"rota-{number}.log")
+        # Held until the process ends.
+        lock = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(lock)
+        else:
+            return path
+    raise OSError(errno.EBUSY, "too many processes write logs here")
 
 
 def _fields(record: logging.LogRecord) -> dict[str, Any]:

@@ -171,11 +171,20 @@ class HandCranked:
     """A whole engine on a real store, in which time passes only when somebody turns the handle."""
 
     def __init__(
-        self, store: Store, clock: FakeClock, *, seed: int = 0, action: FakeAction | None = None, worker: str = "wrk_1"
+        self,
+        store: Store,
+        clock: FakeClock,
+        *,
+        seed: int = 0,
+        action: FakeAction | None = None,
+        worker: str = "wrk_1",
+        settings: Settings | None = None,
     ) -> None:
         self.clock = clock
         self.action = action or FakeAction(clock)
-        self.site = Site(store=store, clock=clock, entropy=SeededEntropy(seed), worker=worker, settings=Settings())
+        self.site = Site(
+            store=store, clock=clock, entropy=SeededEntropy(seed), worker=worker, settings=settings or Settings()
+        )
         self.machine = FakeMachine()
         self.engine = Engine(
             self.site, self.machine, SilentBell(), dict.fromkeys(ActionKind, self.action), lambda _: NoOutput()

@@ -20,6 +20,7 @@ _COMMANDS = {
     "runs": ("rota.cli.runs", "Show the latest runs."),
     "run": ("rota.cli.run", "Show, cancel or retry one run."),
     "logs": ("rota.cli.logs", "Print the output of a run, live with -f."),
+    "pool": ("rota.cli.pool", "Show and change how many runs may be under way at once."),
     "worker": ("rota.cli.worker", "Start one more worker on PostgreSQL, or list them."),
     "db": ("rota.cli.db", "Migrate, check and vacuum the database."),
     "why": ("rota.cli.why", "Say why a run happened, or why a job did not run."),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from rota.app import default_database, running_engine
+from rota.app import default_database, log_folder, running_engine
 from rota.cli.store_command import refuse
 from rota.errors import SchedulerError
 from rota.log import configure
@@ -25,7 +25,7 @@ def command(*, db: str | None, no_web: bool) -> None:  # noqa: ARG001 - there is
 
 def start_engine(database: str) -> None:
     """Work until a signal says stop."""
-    configure()
+    configure(folder=log_folder(database))
     # Callables of the folder it is started in can be found, as with other programs that load them by name.
     sys.path.insert(0, str(Path.cwd()))
     try:

@@ -80,6 +80,8 @@ class Lease:
         return False, []
 
     async def _enter(self, tx: Transaction, now: datetime) -> None:
+        if (most := self._site.settings.max_concurrent) is not None:
+            await tx.size_slot(scope="all", name="", size=most)
         await tx.insert_worker(
             id=self._site.worker,
             host=self._machine.host,

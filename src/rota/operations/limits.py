@@ -1,0 +1,46 @@
+"""Limits: how many runs may be under way at once, in a pool, for an agent, and in all."""
+
+from __future__ import annotations
+
+import msgspec
+
+from rota.errors import NotFoundError, ScheduleError
+from rota.ledger.site import Site
+from rota.ports.records import SlotRecord
+from rota.ports.store import Transaction
+
+LARGEST = 100_000
+
+
+class LimitView(msgspec.Struct, frozen=True):
+    """A pool or an agent, how many runs it may have under way, and how many it has."""
+
+    scope: str
+    name: str
+    size: int | None
+    used: int
+
+
+async def list_limits(site: Site) -> list[LimitView]:
+    """Every limit that has a size or is in use; keys, which hold one run each, are left out."""
+    slots = await site.store.read(lambda tx: tx.slots())
+    return [_view(slot) for slot in slots if slot.scope != "key"]
+
+
+async def set_limit(site: Site, scope: str, name: str, size: int) -> LimitView:
+    """Change a limit at once. Runs under way go on; if there are more of them than the new size, none is added."""
+    if not 0 <= size <= LARGEST:
+        raise ScheduleError(field="size", value=str(size), expected=f"a number from 0 to {LARGEST}", example="4")
+
+    async def body(tx: Transaction) -> LimitView:
+        if scope == "agent" and not any((slot.scope, slot.name) == (scope, name) for slot in await tx.slots()):
+            raise NotFoundError(f'No job belongs to an agent "{name}". See them all: rota pool list')
+        await tx.size_slot(scope=scope, name=name, size=size)
+        await tx.ring()
+        return next(_view(slot) for slot in await tx.slots() if (slot.scope, slot.name) == (scope, name))
+
+    return await site.store.write(body)
+
+
+def _view(slot: SlotRecord) -> LimitView:
+    return LimitView(slot.scope, slot.name, slot.size, slot.used)
