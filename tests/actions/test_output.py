@@ -232,6 +232,20 @@ async def test_memory_is_bounded_when_the_store_blocks_for_long(piece: bytes) ->
     assert len(shelf.text()) <= 11 * MEGABYTE
 
 
+@pytest.mark.parametrize("piece", [b"x" * CHUNK, b"x"], ids=["large", "small"])
+async def test_store_gets_it_bit_by_bit_when_much_has_waited(piece: bytes) -> None:
+    """On its way to the store text takes several times its size."""
+    shelf = SlowShelf()
+    output, sizes = make(shelf), []
+    output._keep = lambda chunks, trim: sizes.append(len(chunks)) or shelf.keep(chunks, trim)
+    for number in range(4 * MEGABYTE // (len(piece) + 256)):
+        await output.write(("stdout", "stderr")[number % 2], piece)
+    shelf.gate.set()
+    await output.finish()
+    assert max(sizes) * (len(piece) + 256) <= MEGABYTE
+    assert len(shelf.text()) == 4 * MEGABYTE // (len(piece) + 256) * len(piece)
+
+
 @pytest.mark.parametrize("failures", [1, 2])
 async def test_nothing_is_lost_when_the_store_fails_for_a_while(failures: int) -> None:
     """Database away or disk full: nothing acknowledged is lost."""

@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -292,6 +293,15 @@ async def test_number_given_away_is_left_alone_when_the_child_is_long_gone() -> 
     finally:
         os.killpg(stranger.pid, signal.SIGKILL)
         stranger.wait()
+
+
+async def test_event_loop_goes_on_when_a_look_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ending one run delays nothing else: a look reads every process there is."""
+    gate, answers = threading.Event(), []
+    monkeypatch.setattr(Tree, "members", lambda _: answers.append(gate.wait(10)) or [])
+    asyncio.get_running_loop().call_later(0.05, gate.set)
+    assert await Tree(os.getpid(), run_id="run_1", token=str(1)).end(grace=GRACE)
+    assert answers == [True, True]
 
 
 @pytest.mark.parametrize(
