@@ -10,6 +10,7 @@ from pathlib import Path
 
 import psutil
 
+from tests.actions.bench import is_alive
 from tests.rota_process import EngineProcess, eventually, rota, rota_json
 
 KILLS = 40 if os.environ.get("HYPOTHESIS_PROFILE") == "long" else 6
@@ -56,6 +57,6 @@ def _check(db: str, witness: Path) -> None:
     occurrences = Counter((run["job_id"], run["due_at"]) for run in runs.values() if run["cause"] == "schedule")
     assert max(occurrences.values()) == 1, "an occurrence was recorded twice"
     assert {run["state"] for run in runs.values()} <= {"succeeded", "lost", "cancelled"}
-    alive = [pid for _, _, pid in _lines(witness) if psutil.pid_exists(int(pid))]
+    alive = [pid for _, _, pid in _lines(witness) if is_alive(int(pid))]
     assert alive == [], "a child survived its engine"
     assert rota("db", "check", db=db).stdout == "All is well.\n"

@@ -12,8 +12,8 @@ from itertools import pairwise
 from pathlib import Path
 
 import asyncpg
-import psutil
 
+from tests.actions.bench import is_alive
 from tests.postgres_server import PostgresServer, postgres_server
 from tests.rota_process import EngineProcess, eventually, rota, rota_json
 
@@ -109,7 +109,7 @@ def _check(db: str, witness: Path) -> None:
     assert len(finished) > JOBS
     for number in range(JOBS):
         _check_no_overlap([run for run in runs.values() if run["job"] == f"j{number}" and run["started_at"]])
-    assert [pid for _, _, pid in lines if psutil.pid_exists(int(pid))] == [], "a child survived"
+    assert [pid for _, _, pid in lines if is_alive(int(pid))] == [], "a child survived"
     assert rota("db", "check", db=db).stdout == "All is well.\n"
 
 

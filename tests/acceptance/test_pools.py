@@ -83,3 +83,19 @@ def test_free_job_starts_when_many_blocked_runs_are_before_it(hall: Hall) -> Non
         free = hall.run("free")
         eventually(lambda: hall.show(free)["state"] == "succeeded")
         assert {run["state"] for name in keyed for run in hall.runs(name)} == {"queued"}
+
+
+@pytest.mark.parametrize("words", [("--key", "repo"), ("--agent", "coder"), ()], ids=["key", "agent", "job"])
+def test_a_free_job_starts_when_many_runs_that_exclude_each_other_are_before_it(
+    words: tuple[str, ...], hall: Hall
+) -> None:
+    """None of them is blocked when the engine first looks; the first to start blocks all others."""
+    hall.add_stuck("first", *words)
+    hall.add("free", "--manual")
+    hall.size("local", 2)
+    hall.request(["first"] * BLOCKED + ["free"])
+    with hall.engine("first"):
+        (free,) = hall.runs("free")
+        eventually(lambda: hall.show(free["id"])["state"] == "succeeded")
+        assert sum(run["state"] == "running" for run in hall.runs("first")) == 1
+        assert {run["state"] for run in hall.runs("first")} <= {"queued", "running"}

@@ -8,8 +8,9 @@ import pytest
 
 from rota.app import SystemClock, system_now
 from rota.operations import jobs
+from rota.ports.action import Output, Result, Started, Work
 from rota.ports.store import Store
-from rota.testing import FakeClock, HandCranked
+from rota.testing import FakeAction, FakeClock, HandCranked
 from tests.engine.conftest import NOW
 from tests.engine.jobs import OK, job, runs_of, save, states
 from tests.engine.test_recovery import running, second
@@ -120,3 +121,31 @@ async def test_a_clock_agrees_with_the_database_when_several_machines_share_it(s
     await wrong.agree(store)
     difference = wrong.now() - system_now()
     assert abs(difference - (timedelta() if store.is_shared else timedelta(hours=1))) < SECOND
+
+
+class CutOffAction(FakeAction):
+    """Work before whose start the database goes away."""
+
+    def __init__(self, clock: FakeClock, store: Store) -> None:
+        super().__init__(clock)
+        self._store = store
+
+    async def perform(self, work: Work, output: Output, started: Started) -> Result:
+        await self._store.close()
+        return await super().perform(work, output, started)
+
+
+async def test_a_run_waits_when_its_start_cannot_be_recorded(store: Store, clock: FakeClock) -> None:
+    """GUARANTEES G15: "database away or disk full: nothing starts"; a run that never began does not fail."""
+    hand = HandCranked(store, clock, action=CutOffAction(clock, store))
+    await hand.open()
+    await save(hand, job("slow", "manual"))
+    await jobs.run_job(hand.site, "slow")
+    await hand.engine.claim.step()
+    while clock.next_at != NOW + SECOND:
+        clock.changed.clear()
+        await clock.changed.wait()
+    await store.open()
+    clock.set(NOW + SECOND)
+    await hand.step()
+    assert await states(hand, "slow") == {"succeeded": 1}

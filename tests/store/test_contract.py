@@ -16,7 +16,7 @@ from rota.ports.store import Store, Transaction
 from rota.store.dialect import for_postgres, for_sqlite, queries
 from rota.store.migrate import migrations, pending
 from rota.store.postgres import PostgresDatabase
-from rota.store.sqlite import SqliteDatabase
+from rota.store.sqlite import SqliteDatabase, _as_unavailable
 from rota.store.store import SqlStore
 from tests.stores import Servers
 
@@ -148,3 +148,9 @@ async def test_requests_that_wait_together_are_all_answered_when_one_fails(tmp_p
     assert [type(answer) for answer in answers].count(ValueError) == 1
     assert len(await store.read(lambda tx: tx.slots())) == 20
     await store.close()
+
+
+@pytest.mark.parametrize("error", [apsw.FullError("database or disk is full"), apsw.IOError("disk I/O error")])
+def test_the_message_says_what_to_do_when_the_disk_takes_nothing(error: Exception) -> None:
+    with pytest.raises(StoreUnavailableError, match="Free some space on its disk"), _as_unavailable():
+        raise error

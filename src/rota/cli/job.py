@@ -73,7 +73,9 @@ def _schedule_options(function: Any) -> Any:  # noqa: ANN401 - a decorator
 @click.option("--body", help="The body of the request.")
 @click.option("--timeout", metavar="DURATION", help="How long a run may take.")
 @click.option("--queue-timeout", metavar="DURATION", help="How long a run may wait.")
-@click.option("--overlap", type=click.Choice([*Overlap]), default=Overlap.SKIP, show_default=True)
+@click.option(
+    "--overlap", type=click.Choice([policy.value for policy in Overlap]), default=Overlap.SKIP.value, show_default=True
+)
 @click.option("--retry", "retries", type=click.IntRange(0, 100), default=0, help="New attempts after a failure.")
 @click.option("--pause-after", type=click.IntRange(1), help="Pause after so many failures in a row.")
 @click.option("--quiet", multiple=True, metavar="HOURS", help='Quiet hours, e.g. "22:00-07:00", sat.')

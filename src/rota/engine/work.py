@@ -13,6 +13,7 @@ from rota.core.definition import action_kind
 from rota.core.duration import format_duration
 from rota.core.run import RunState
 from rota.core.settlement import EndReason, Outcome
+from rota.errors import StoreUnavailableError
 from rota.ledger.claimed import ClaimedRun
 from rota.ledger.record import Ended
 from rota.ledger.site import Site
@@ -21,6 +22,7 @@ from rota.ports.action import Action, Output, Result, Work
 from rota.ports.records import micros
 from rota.ports.store import Transaction
 
+_START_AGAIN = timedelta(seconds=1)
 MakeOutput = Callable[[Work], "KeptOutput"]
 
 
@@ -193,7 +195,13 @@ class Workbench:
         async def body(tx: Transaction) -> Sequence[tuple[str]]:
             return await tx.start_runs(ids=[run.id], token=run.token, now=now)
 
-        return bool(await self._site.store.write(body))
+        while True:
+            try:
+                return bool(await self._site.store.write(body))
+            except StoreUnavailableError as error:
+                # Nothing has begun, so there is nothing to fail; a timeout, a cancel or the lease ends the wait.
+                log("start.delayed", level=logging.WARNING, run_id=run.id, job=run.job, reason=str(error))
+                await self._site.clock.wait(asyncio.Event(), until=self._site.clock.now() + _START_AGAIN)
 
 
 def _permanent(fault: str) -> Outcome:

@@ -33,25 +33,38 @@ class ClaimPass(NamedTuple):
     next_start: datetime | None
 
 
+class _Look(NamedTuple):
+    rows: Sequence[WaitingRecord]
+    is_cut_short: bool
+
+
 async def claim_waiting(tx: Transaction, now: datetime, site: Site) -> ClaimPass:
     """Take as many waiting runs as there are free slots."""
-    seen = [row for (pool,) in await tx.queued_pools() for row in await _look(tx, now, pool, site)]
+    looks = [await _look(tx, now, pool, site) for (pool,) in await tx.queued_pools()]
+    seen = [row for look in looks for row in look.rows]
     # A plan that somebody else holds is about to change; its runs are looked at again in a moment.
     jobs = await hold_free(tx, (row.job_id for row in seen)) if seen else {}
     limits = Limits(await tx.lock_slots()) if jobs else Limits(())
     chosen = _choose(now, seen, jobs, limits, site)
     started = await _start(tx, now, chosen, jobs, limits, site) if chosen else ()
+    if chosen and any(look.is_cut_short for look in looks):
+        # The first of a crowd may block all others that were looked at; those behind them are still to be seen.
+        return ClaimPass(started, now)
+    if any(row.job_id not in jobs for row in seen):
+        return ClaimPass(started, now + _MOMENT)
     (next_start,) = await tx.next_start(now=micros(now))
-    is_held_up = any(row.job_id not in jobs for row in seen)
-    return ClaimPass(started, now + _MOMENT if is_held_up else instant_or_none(next_start))
+    return ClaimPass(started, instant_or_none(next_start))
 
 
-async def _look(tx: Transaction, now: datetime, pool: str, site: Site) -> list[WaitingRecord]:
+async def _look(tx: Transaction, now: datetime, pool: str, site: Site) -> _Look:
     """The runs of a pool that may start, as far as there could be room for them."""
     free = next((slot.size - slot.used for slot in await tx.pool_slots(name=pool) if slot.size is not None), 0)
-    most = min(free, site.settings.claim_batch)
+    if free <= 0:
+        return _Look((), is_cut_short=False)
     # Runs of one job that must not overlap come together; some look-ahead finds those behind them.
-    return await tx.waiting_runs(pool=pool, now=micros(now), most=4 * most + 16) if most > 0 else []
+    most = 4 * min(free, site.settings.claim_batch) + 16
+    rows = await tx.waiting_runs(pool=pool, now=micros(now), most=most)
+    return _Look(rows, len(rows) == most)
 
 
 def _choose(

@@ -25,6 +25,7 @@ Body = Callable[["Session"], Coroutine[Any, Any, T]]
 _BUSY_TIMEOUT = 30_000
 _MOST_TOGETHER = 256
 _UNAVAILABLE = (apsw.BusyError, apsw.LockedError, apsw.FullError, apsw.IOError, apsw.CantOpenError, apsw.ReadOnlyError)
+_NO_ROOM = (apsw.FullError, apsw.IOError)
 
 
 class Session:
@@ -230,7 +231,8 @@ def _as_unavailable() -> Iterator[None]:
     try:
         yield
     except _UNAVAILABLE as error:
-        raise StoreUnavailableError(f"The database cannot be used now: {error}. Nothing was written.") from error
+        cure = " Free some space on its disk, or raise the limit on file sizes." if isinstance(error, _NO_ROOM) else ""
+        raise StoreUnavailableError(f"The database cannot be used now: {error}. Nothing was written.{cure}") from error
 
 
 @cache
