@@ -268,3 +268,26 @@ async def test_a_success_ends_a_streak_when_the_failure_counted_only_after_its_s
     assert (await record_of(hand, "report")).failure_count == 1
     await hand.crank(NOW + 2 * HOUR + 30 * MINUTE)
     assert (await record_of(hand, "report")).failure_count == 0
+
+
+@pytest.mark.parametrize("meddling", ["a cancel", "an edit", "another pause"])
+async def test_swallowed_times_are_told_when_something_happens_between_a_pause_and_the_next_fire(
+    hand: HandCranked, meddling: str
+) -> None:
+    hand.action._decide = lambda _: (4 * HOUR, OK)
+    definition = job("report", "*/30 * * * *", overlap=OverlapRules(Overlap.QUEUE, 1))
+    await save(hand, definition)
+    await hand.crank(NOW + 65 * MINUTE)
+    await jobs.pause_job(hand.site, "report")
+    await hand.crank(NOW + 3 * HOUR + 5 * MINUTE)
+    await jobs.resume_job(hand.site, "report")
+    if meddling == "a cancel":
+        (queued,) = [run for run in await runs_of(hand, "report") if run.state == "queued"]
+        await runs.cancel_run(hand.site, queued.id, by="somebody")
+    elif meddling == "an edit":
+        await jobs.edit_job(hand.site, "report", msgspec.structs.replace(definition, description="new"))
+    else:
+        await jobs.pause_job(hand.site, "report", until=NOW + 4 * HOUR)
+    await hand.step()
+    (told,) = [run for run in await runs_of(hand, "report") if run.reason == "paused"]
+    assert (clocks([told]), told.folded, instant_or_none(told.last_due_at)) == (["11:30"], 4, NOW + 3 * HOUR)

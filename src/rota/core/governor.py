@@ -93,6 +93,13 @@ def _is_due(planned: Decision, now: datetime) -> bool:
     return planned.source is not Source.PAUSED and planned.next_run_at is not None and planned.next_run_at <= now
 
 
+def is_pause_over(planned: Decision | None, now: datetime) -> bool:
+    """Whether a pause has ended whose swallowed times are still to be told; until a fire tells them, the plan stays."""
+    if planned is None or planned.source is not Source.PAUSED or planned.next_run_at is None:
+        return False
+    return planned.next_run_at <= now
+
+
 def _choose(question: _Question) -> _Candidate:
     baseline = _baseline(question)
     if not question.state.is_active:

@@ -17,7 +17,7 @@ from rota.core.backoff import Retry, check_retry, retry_delay
 from rota.core.catchup import MissReason
 from rota.core.chain import MAX_DEPTH, MAX_FAN_OUT, After, ChainPass, fires
 from rota.core.decision import Decision, Moment
-from rota.core.governor import decide
+from rota.core.governor import decide, is_pause_over
 from rota.core.hint import AnyHint, remaining_hints
 from rota.core.job import FOREVER, JobState
 from rota.core.liveness import Liveness, LivenessState, OnSilence
@@ -324,6 +324,8 @@ def _state_after(
 
 
 def _decision(now: datetime, run: Run, before: JobState, after: JobState, *, share: float) -> Decision | None:
+    if is_pause_over(before.planned, now):
+        return None
     if moves_schedule(run.origin):
         return decide(now, after, moment=Moment.SETTLED, share=share)
     # A run from outside the schedule never moves it, unless it brought about a pause.

@@ -11,7 +11,7 @@ from rota.core.action import POOL_SIZES
 from rota.core.chain import After, find_cycle, find_fan_out
 from rota.core.decision import Decision, Moment, Source
 from rota.core.definition import Definition, check_definition
-from rota.core.governor import decide
+from rota.core.governor import decide, is_pause_over
 from rota.core.job import FOREVER, JobState
 from rota.core.run import RunState
 from rota.core.settlement import Outcome
@@ -127,7 +127,7 @@ async def replan(tx: Transaction, now: datetime, site: Site, job_id: str) -> Non
     record = await hold_one(tx, job_id)
     state = job_state(record)
     decision = decide(now, state, moment=Moment.REPLANNED, share=site.entropy.share())
-    if decision is not state.planned:
+    if decision is not state.planned and not is_pause_over(state.planned, now):
         await _move(tx, record, msgspec.structs.replace(state, planned=decision), decision)
     await tx.ring()
 
