@@ -48,7 +48,7 @@ class Engine:
         self._held: dict[int, set[str]] = {}
         self.bench = Workbench(site, actions, make_output, self._on_ended)
         clock = site.clock
-        self._lanes = Lanes(site, self._on_fired)
+        self._lanes = Lanes(site, lambda: self.lease.workers, self._on_fired)
         self.fire = self._lanes.first
         self.claim = Loop("claim", self._claim_step, clock)
         self.record = Loop("record", self._record_step, clock)
@@ -145,7 +145,9 @@ class Engine:
         now = self._site.clock.now()
         if await self._site.store.read(lambda tx: tx.is_queue_empty()) is None:
             return self._site.next_look(now, None)
-        claimed = await self._site.store.write(lambda tx: claim_waiting(tx, now, self._site))
+        claimed = await self._site.store.write(
+            lambda tx: claim_waiting(tx, now, self._site, workers=self.lease.workers)
+        )
         self._take(claimed.started)
         return self._site.next_look(now, claimed.next_start)
 

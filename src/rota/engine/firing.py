@@ -9,13 +9,15 @@ from rota.engine.loop import Loop
 from rota.ledger.fire import FirePass, fire_due
 from rota.ledger.site import Site
 from rota.ports.records import instant_or_none, micros
+from rota.ports.store import Transaction
 
 
 class Lanes:
     """Loops that fire. The first one knows when something is due; the others join it when there is a crowd."""
 
-    def __init__(self, site: Site, on_fired: Callable[[FirePass], None]) -> None:
+    def __init__(self, site: Site, workers: Callable[[], int], on_fired: Callable[[FirePass], None]) -> None:
         self._site = site
+        self._workers = workers
         self._on_fired = on_fired
         self._is_crowded = False
         self.first = Loop("fire", self._first_step, site.clock)
@@ -36,9 +38,12 @@ class Lanes:
 
     async def _fire(self, now: datetime) -> FirePass:
         self._is_crowded = False
-        fired = await self._site.store.write(lambda tx: fire_due(tx, now, self._site, self._on_crowd))
+        fired = await self._site.store.write(lambda tx: self._pass(tx, now))
         self._on_fired(fired)
         return fired
+
+    async def _pass(self, tx: Transaction, now: datetime) -> FirePass:
+        return await fire_due(tx, now, self._site, workers=self._workers(), on_crowd=self._on_crowd)
 
     def _on_crowd(self) -> None:
         self._is_crowded = True

@@ -26,6 +26,8 @@ class Lease:
         self._machine = machine
         self._bench = bench
         self._renewed_at = site.clock.now()
+        self.workers = 1
+        """How many workers share the work, as of the last beat."""
 
     async def enter(self) -> None:
         """Make this worker known."""
@@ -73,6 +75,8 @@ class Lease:
     async def _beat(self, tx: Transaction, now: datetime, ids: tuple[str, ...]) -> tuple[bool, list[tuple[str, str]]]:
         worker, until = self._site.worker, micros(now + self._site.settings.lease)
         status = "busy" if ids else "idle"
+        if self._site.store.is_shared:
+            self.workers = max(1, len(await tx.live_workers()))
         if await tx.beat(id=worker, now=micros(now), lease_until=until, status=status, running=len(ids)):
             return True, await tx.cancelled_runs(ids=ids) if ids else []
         # Others took this worker for dead and settled its runs. It starts anew, and what it still does must end.

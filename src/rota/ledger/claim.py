@@ -38,19 +38,20 @@ class _Look(NamedTuple):
     is_cut_short: bool
 
 
-async def claim_waiting(tx: Transaction, now: datetime, site: Site) -> ClaimPass:
-    """Take as many waiting runs as there are free slots."""
+async def claim_waiting(tx: Transaction, now: datetime, site: Site, *, workers: int = 1) -> ClaimPass:
+    """Take as many waiting runs as there are free slots, and of each pool no more than a fair share."""
     looks = [await _look(tx, now, pool, site) for (pool,) in await tx.queued_pools()]
     seen = [row for look in looks for row in look.rows]
     # A plan that somebody else holds is about to change; its runs are looked at again in a moment.
     jobs = await hold_free(tx, (row.job_id for row in seen)) if seen else {}
-    limits = Limits(await tx.lock_slots()) if jobs else Limits(())
+    limits = Limits(await tx.lock_slots() if jobs else (), workers=workers)
     chosen = _choose(now, seen, jobs, limits, site)
     started = await _start(tx, now, chosen, jobs, limits, site) if chosen else ()
     if chosen and any(look.is_cut_short for look in looks):
         # The first of a crowd may block all others that were looked at; those behind them are still to be seen.
         return ClaimPass(started, now)
-    if any(row.job_id not in jobs for row in seen):
+    has_left_some = workers > 1 and 0 < len(chosen) < len(seen)
+    if has_left_some or any(row.job_id not in jobs for row in seen):
         return ClaimPass(started, now + _MOMENT)
     (next_start,) = await tx.next_start(now=micros(now))
     return ClaimPass(started, instant_or_none(next_start))

@@ -52,7 +52,9 @@ class _Due(NamedTuple):
     """The decision as columns, where it is shared."""
 
 
-async def fire_due(tx: Transaction, now: datetime, site: Site, on_crowd: Callable[[], None] = lambda: None) -> FirePass:
+async def fire_due(
+    tx: Transaction, now: datetime, site: Site, *, workers: int = 1, on_crowd: Callable[[], None] = lambda: None
+) -> FirePass:
     """Fire one batch of due jobs. ``on_crowd`` hears early that more may be due than one batch holds."""
     records = await hold_due(tx, now=micros(now), most=site.settings.fire_batch)
     if not records:
@@ -66,7 +68,7 @@ async def fire_due(tx: Transaction, now: datetime, site: Site, on_crowd: Callabl
         records, waiting = await _supersede(tx, now, records, waiting, site)
     firings = _Firings(now, site)
     dues = [firings.of(record, waiting.get(record.id, ())) for record in records]
-    batch = _Batch(now, site, await _limits(tx, dues) if is_queue_empty else Limits(()))
+    batch = _Batch(now, site, await _limits(tx, dues, workers) if is_queue_empty else Limits(()))
     for due in dues:
         batch.add(due)
     await batch.write(tx)
@@ -78,14 +80,14 @@ async def _next_wake(tx: Transaction) -> datetime | None:
     return instant_or_none(wake_at)
 
 
-async def _limits(tx: Transaction, dues: Sequence[_Due]) -> Limits:
+async def _limits(tx: Transaction, dues: Sequence[_Due], workers: int) -> Limits:
     """Where there is room to spare, places are taken at the end, so that passes go on side by side.
 
     Else they are held from here on. Plans come before limits, as everywhere: one order for whoever needs both.
     """
-    seen = Limits(await tx.slots())
+    seen = Limits(await tx.slots(), workers=workers)
     wanted = (due.definition for due in dues for _ in due.firing.runs)
-    return seen if seen.has_to_spare(wanted) else Limits(await tx.lock_slots())
+    return seen if seen.has_to_spare(wanted) else Limits(await tx.lock_slots(), workers=workers)
 
 
 async def _waiting(tx: Transaction, records: Sequence[JobRecord]) -> dict[str, list[WaitingRecord]]:
@@ -209,6 +211,7 @@ class _Batch:
             await tx.extend_folds(fold=self._folds, now=micros(self._now))
         if self.queued:
             await tx.enqueue(new=self.queued)
+            await tx.ring()
         if self._fired:
             await tx.fire_plans(fired=self._fired)
         if self._moved:

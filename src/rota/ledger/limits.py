@@ -28,8 +28,8 @@ class Placed(Protocol):
 class Limits:
     """What is free as a transaction found it, and what it has taken since."""
 
-    def __init__(self, slots: Iterable[SlotRecord]) -> None:
-        self._free = {(slot.scope, slot.name): slot.size - slot.used for slot in slots if slot.size is not None}
+    def __init__(self, slots: Iterable[SlotRecord], *, workers: int = 1) -> None:
+        self._free = {(slot.scope, slot.name): _fair(slot, workers) for slot in slots if slot.size is not None}
         self._taken: dict[tuple[str, str], int] = {}
 
     def has_to_spare(self, runs: Iterable[Placed]) -> bool:
@@ -74,6 +74,12 @@ def freed(runs: Iterable[Placed]) -> list[tuple[str, str, int]]:
         for place in _places(run.pool, run.agent, run.concurrency_key):
             counts[place] = counts.get(place, 0) + 1
     return [(scope, name, count) for (scope, name), count in counts.items()]
+
+
+def _fair(slot: SlotRecord, workers: int) -> int:
+    """What one transaction may take: of a pool no more than this worker's share, so that none takes all the work."""
+    size = slot.size or 0
+    return min(size - slot.used, -(-size // workers)) if slot.scope == "pool" else size - slot.used
 
 
 @lru_cache(maxsize=10_000)
