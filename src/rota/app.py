@@ -12,6 +12,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rota.errors import ScheduleError
+
 if TYPE_CHECKING:
     from rota.actions.http import Http
     from rota.actions.output import RunOutput
@@ -119,6 +121,9 @@ def make_store(database: str, *, is_rehearsed: bool = False) -> tuple[Store, Bel
     """
     from rota.store.store import SqlStore  # noqa: PLC0415
 
+    if "://" in database and not is_postgres(database):
+        expected = "a path, or a URL that begins with postgresql://"
+        raise ScheduleError(field="db", value=database, expected=expected, example="postgresql://user@host/name")
     if is_postgres(database):
         from rota.store.postgres import PostgresDatabase  # noqa: PLC0415
         from rota.store.postgres_bell import PostgresBell  # noqa: PLC0415
@@ -166,11 +171,12 @@ def make_engine(site: Site, bell: Bell, http: Http) -> Engine:
     from rota.actions.command import Command  # noqa: PLC0415
     from rota.actions.machine import LocalMachine  # noqa: PLC0415
     from rota.actions.python import PythonCall  # noqa: PLC0415
-    from rota.actions.tree import become_subreaper  # noqa: PLC0415
+    from rota.actions.tree import become_subreaper, hide_from_children  # noqa: PLC0415
     from rota.core.action import ActionKind  # noqa: PLC0415
     from rota.engine.engine import Engine  # noqa: PLC0415
 
     become_subreaper()
+    hide_from_children()
     actions: dict[ActionKind, Action] = {
         ActionKind.COMMAND: Command(),
         ActionKind.HTTP: http,

@@ -114,6 +114,11 @@ def test_the_store_is_sound_when_it_is_checked(db: str) -> None:
         (("job", "add", "x", "--every", "5x", "--", "true"), 'Invalid every "5x"'),
         (("job", "add", "x", "--manual"), "Give the command after --"),
         (("job", "add", "x", "--", "true"), "Give one schedule"),
+        (("job", "add", "x", "--manual", "--url", "http://x", "--header", "bad"), 'Invalid header "bad"'),
+        (("job", "add", "x", "--manual", "--env", "=1", "--", "true"), 'Invalid env "=1"'),
+        (("job", "add", "x", "--manual", "--url", "http://x", "--", "true"), "not both"),
+        (("job", "list", "--db", "mysql://x"), 'Invalid db "mysql://x"'),
+        (("job", "list", "--db", "postgresql://x@127.0.0.1:1/x"), "Check that PostgreSQL runs"),
     ],
 )
 def test_bad_input_is_answered_with_a_cure_when_given(db: str, words: tuple[str, ...], part: str) -> None:
@@ -134,3 +139,27 @@ def test_a_name_is_refused_when_another_job_has_it(db: str) -> None:
     done = rota("job", "add", "twice", "--manual", "--", "true", db=db, check=False)
     assert done.returncode == 1
     assert 'There is already a job named "twice"' in done.stderr
+
+
+def test_results_are_recorded_once_when_the_engine_stops(tmp_path: Path) -> None:
+    db = str(tmp_path / "rota.db")
+    for number in range(5):
+        rota("job", "add", f"j{number}", "--manual", "--pool", f"p{number}", "--", "sleep", "0.5", db=db)
+    with engine(db, tmp_path) as stopping:
+        for number in range(5):
+            rota("job", "run", f"j{number}", db=db)
+        eventually(lambda: [run["started_at"] is None for run in rota_json("runs", db=db)] == [False] * 5)
+        assert stopping.stop() == 0
+    events = [event["event"] for event in stopping.events()]
+    assert events.count("run.ended") == 5
+    assert "result.refused" not in events
+
+
+def test_nothing_steers_the_terminal_when_output_is_shown(db: str) -> None:
+    """GUARANTEES: "escapes stripped in the CLI"."""
+    script = r"printf 'a\033]52;c;x\007b\302\233c\342\200\256dé\n'"
+    rota("job", "add", "steers", "--manual", "--", "/bin/sh", "-c", script, db=db)
+    followed = rota("job", "run", "steers", "--follow", db=db)
+    assert followed.stdout == "a]52;c;xbcdé\n"
+    run_id = rota_json("runs", "steers", db=db)[0]["id"]
+    assert "\033" not in rota("run", "show", run_id, db=db).stdout

@@ -291,3 +291,18 @@ async def test_swallowed_times_are_told_when_something_happens_between_a_pause_a
     await hand.step()
     (told,) = [run for run in await runs_of(hand, "report") if run.reason == "paused"]
     assert (clocks([told]), told.folded, instant_or_none(told.last_due_at)) == (["11:30"], 4, NOW + 3 * HOUR)
+
+
+async def test_the_older_run_is_replaced_when_both_began_in_one_pass(hand: HandCranked) -> None:
+    """SPEC 4: with replace "the new run waits until the old one is ended and confirmed gone"."""
+    hand.action._decide = lambda _: (HOUR, OK)
+    await save(hand, job("watch", "* * * * *", overlap=OverlapRules(Overlap.REPLACE)))
+    hand.clock.set(NOW + 2 * MINUTE)
+    await hand.step()
+    await hand.engine.beat.step()
+    await hand.step()
+    found = await runs_of(hand, "watch")
+    assert [(clocks([run]), run.state, run.reason) for run in found] == [
+        (["10:01"], "cancelled", "replace"),
+        (["10:02"], "running", None),
+    ]

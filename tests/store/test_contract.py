@@ -11,7 +11,7 @@ import apsw.ext
 import asyncpg
 import pytest
 
-from rota.errors import SchemaError, StoreUnavailableError
+from rota.errors import SchemaError, StoreError, StoreUnavailableError
 from rota.ports.store import Store, Transaction
 from rota.store.dialect import for_postgres, for_sqlite, queries
 from rota.store.migrate import migrations, pending
@@ -154,3 +154,17 @@ async def test_requests_that_wait_together_are_all_answered_when_one_fails(tmp_p
 def test_the_message_says_what_to_do_when_the_disk_takes_nothing(error: Exception) -> None:
     with pytest.raises(StoreUnavailableError, match="Free some space on its disk"), _as_unavailable():
         raise error
+
+
+async def test_the_message_says_what_to_do_when_the_file_is_no_database(tmp_path: Path) -> None:
+    path = tmp_path / "rota.db"
+    path.write_bytes(bytes(range(256)) * 20)
+    with pytest.raises(StoreError, match="damaged or no database of Rota"):
+        await SqliteDatabase(path).open()
+
+
+async def test_only_its_owner_may_read_a_file_when_it_was_made(tmp_path: Path) -> None:
+    database = SqliteDatabase(tmp_path / "rota.db")
+    await database.open()
+    await database.close()
+    assert (tmp_path / "rota.db").stat().st_mode & 0o777 == 0o600

@@ -17,6 +17,7 @@ from pathlib import Path
 import psutil
 
 GRACE = 10.0
+_PR_SET_DUMPABLE = 4
 _PR_SET_CHILD_SUBREAPER = 36
 _LOOK_AGAIN = 0.05
 # Where one that does not listen is given time, looking all the while would cost more than its work.
@@ -34,6 +35,12 @@ def become_subreaper() -> None:
     """Descendants whose parent dies come to this process instead of leaving its sight; kept over ``exec``."""
     if _libc is not None:
         _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def hide_from_children() -> None:
+    """Runs of the same user cannot read this process's memory and environment, and with it the database's password."""
+    if _libc is not None:
+        _libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
 
 
 def new_mark() -> int | None:

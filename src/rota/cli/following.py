@@ -8,6 +8,7 @@ from datetime import timedelta
 import click
 import msgspec
 
+from rota.cli.store_command import plain
 from rota.core.run import LIVE, RunState
 from rota.ledger.site import Site
 from rota.operations import runs
@@ -52,6 +53,4 @@ def _print(chunk: OutputRecord, *, as_json: bool) -> None:
     if as_json:
         click.echo(msgspec.json.encode(chunk).decode())
     else:
-        # Escape sequences of a run are not ours to pass on to a terminal.
-        text = "".join(c for c in chunk.text if c in "\n\t\r" or c.isprintable() or ord(c) > 127)
-        click.echo(text, nl=False, err=chunk.stream == "stderr")
+        click.echo(plain(chunk.text), nl=False, err=chunk.stream == "stderr")

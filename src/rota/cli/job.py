@@ -29,6 +29,7 @@ from rota.core.overlap import Overlap, OverlapRules
 from rota.core.quiet import parse_quiet
 from rota.core.schedule import Once, once_instant, parse_instant
 from rota.core.settlement import SettleRules
+from rota.errors import ScheduleError
 from rota.ledger.site import Site
 from rota.operations import jobs
 
@@ -125,16 +126,18 @@ async def add(site: Site, *, name: str, as_json: bool, **options: Any) -> None: 
 
 def _action(options: dict[str, Any]) -> Action:
     if options["url"]:
-        headers = dict(header.split(":", 1) for header in options["header"] if ":" in header)
+        if options["argv"]:
+            raise click.UsageError("Give a command after --, or --url, not both.")
+        headers = dict(_pair(header, ":", "header", "Accept: text/plain") for header in options["header"])
         return HttpAction(
             url=options["url"],
             method=options["method"].upper(),
-            headers={name.strip(): value.strip() for name, value in headers.items()},
+            headers=headers,
             body=options["body"],
         )
     if not options["argv"]:
         raise click.UsageError("Give the command after --, or --url.")
-    pairs = dict(pair.split("=", 1) if "=" in pair else (pair, "") for pair in options["env"])
+    pairs = dict(_pair(pair, "=", "env", "LANG=C") for pair in options["env"])
     return CommandAction(
         argv=tuple(options["argv"]),
         cwd=options["cwd"],
@@ -142,6 +145,13 @@ def _action(options: dict[str, Any]) -> Action:
         stdin=options["stdin"],
         shell=options["shell"],
     )
+
+
+def _pair(text: str, sign: str, field: str, example: str) -> tuple[str, str]:
+    name, found, value = text.partition(sign)
+    if not found or not name.strip():
+        raise ScheduleError(field=field, value=text, expected=f"a name, {sign} and a value", example=example)
+    return (name.strip(), value.strip() if sign == ":" else value)
 
 
 def _duration(text: str | None, field: str) -> timedelta | None:

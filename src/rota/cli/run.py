@@ -6,7 +6,7 @@ import getpass
 
 import click
 
-from rota.cli.store_command import moment, print_json, store_command
+from rota.cli.store_command import moment, plain, print_json, store_command
 from rota.ledger.site import Site
 from rota.operations import runs
 from rota.ports.records import instant_or_none
@@ -31,9 +31,9 @@ async def show(site: Site, *, run_id: str, as_json: bool) -> None:
         value = getattr(run, name)
         if value is not None and name != "trail":
             shown = moment(instant_or_none(value), now) if name.endswith("_at") or name == "start_after" else value
-            click.echo(f"{name:13} {shown}")
+            click.echo(f"{name:13} {plain(str(shown))}")
     for line in runs.why(run):
-        click.echo(f"  {line}")
+        click.echo(f"  {plain(line)}")
 
 
 @command.command("cancel")

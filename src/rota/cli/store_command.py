@@ -68,6 +68,11 @@ def print_json(value: object) -> None:
     click.echo(json.dumps(msgspec.to_builtins(value), indent=2, ensure_ascii=False))
 
 
+def plain(text: str) -> str:
+    """Text of others without what would steer a terminal: escape sequences, and marks that turn the direction."""
+    return "".join(c for c in text if c in "\n\t\r" or c.isprintable())
+
+
 def moment(at: datetime | None, now: datetime) -> str:
     """A time as people read it: on their clock, and how far away."""
     if at is None:
@@ -86,4 +91,4 @@ def _distance(seconds: float) -> str:
     return ""
 
 
-__all__ = ["Site", "moment", "print_json", "refuse", "store_command"]
+__all__ = ["Site", "moment", "plain", "print_json", "refuse", "store_command"]

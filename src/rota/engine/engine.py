@@ -59,7 +59,7 @@ class Engine:
         self._watch = Watch(site, machine, self.bench)
         self.watch = Loop("watch", self._watch_step, clock)
         self.prune = Loop("prune", self._prune_step, clock)
-        self._keep = (self.record, self.beat, self.guard, self.reconcile, self.watch, self.prune)
+        self._keep = (self.beat, self.guard, self.reconcile, self.watch, self.prune)
         self._is_stopping = False
         self.recorded_count = 0
         self.changed = asyncio.Event()
@@ -76,11 +76,16 @@ class Engine:
         listening = asyncio.create_task(self._bell.listen(self.wake))
         try:
             async with asyncio.TaskGroup() as keep:
+                recording = keep.create_task(self.record.run())
                 kept = [keep.create_task(loop.run()) for loop in self._keep]
                 async with asyncio.TaskGroup() as take:
                     for loop in (*self._lanes.loops, self.claim):
                         take.create_task(loop.run())
                 await self._drain()
+                # Two that record at once would take the same results.
+                self.record.stop()
+                await recording
+                await self._record_rest()
                 for loop in self._keep:
                     loop.stop()
                 await asyncio.wait(kept)
@@ -96,6 +101,7 @@ class Engine:
 
     def stop(self) -> None:
         """Take no more work and drain; asked again, end at once."""
+        log("worker.stopping", worker=self._site.worker, running=len(self.bench.run_ids), at_once=self._is_stopping)
         if self._is_stopping:
             self.bench.end_all(shutdown_outcome())
         self._is_stopping = True
@@ -118,7 +124,6 @@ class Engine:
             log("drain.expired", level=logging.WARNING, running=len(self.bench.run_ids))
             self.bench.end_all(shutdown_outcome())
         await drained
-        await self._record_rest()
 
     async def _record_rest(self) -> None:
         """What has ended is recorded before this worker goes, if the database comes back in time."""
@@ -154,7 +159,7 @@ class Engine:
     def _take(self, runs: tuple[ClaimedRun, ...]) -> None:
         for run in runs:
             self._held.setdefault(run.token, set()).add(run.id)
-        _log_started(runs)
+        _log_started(runs, self._site.worker)
         self.bench.start(runs)
 
     def _on_ended(self, ended: Ended) -> None:
@@ -217,12 +222,12 @@ class Engine:
         return self._site.clock.now() + _PRUNE_EVERY
 
 
-def _log_started(runs: Sequence[ClaimedRun]) -> None:
+def _log_started(runs: Sequence[ClaimedRun], worker: str) -> None:
     if len(runs) > _CROWD:
         log("runs.started", count=len(runs), first=runs[0].id)
         return
     for run in runs:
-        log_fields("run.started", {**_run_fields(run), "due_at": run.due_at, "cause": run.cause})
+        log_fields("run.started", {**_run_fields(run), "due_at": run.due_at, "cause": run.cause, "worker": worker})
 
 
 def _log_ended(ended: Sequence[Ended]) -> None:

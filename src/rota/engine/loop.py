@@ -7,7 +7,8 @@ import logging
 from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
 
-from rota.log import log
+from rota.errors import StoreUnavailableError
+from rota.log import log_fields
 from rota.ports.clock import Clock
 
 Step = Callable[[], Awaitable[datetime | None]]
@@ -53,7 +54,9 @@ class Loop:
             wait = _RECOVERY[min(self._errors, len(_RECOVERY) - 1)]
             self._errors += 1
             self.failed_at = self._clock.now()
-            log("step.failed", level=logging.ERROR, error=error, loop=self.name, retry_in=wait.total_seconds())
+            is_expected = isinstance(error, StoreUnavailableError)
+            fields = {"loop": self.name, "retry_in": wait.total_seconds(), "reason": str(error)}
+            log_fields("step.failed", fields, level=logging.ERROR, error=None if is_expected else error)
             return self._clock.now() + wait
         self._errors = 0
         return until

@@ -55,8 +55,11 @@ async def _bury(site: Site, machine: Machine, worker: WorkerRecord) -> int:
             await asyncio.to_thread(machine.end_leftovers, run.id, run.token or 0)
     now = site.clock.now()
     resolved = await site.store.write(lambda tx: _settle_all(tx, now, site, worker.id))
-    log("worker.lost", level=logging.WARNING, worker=worker.id, runs=resolved)
-    return resolved
+    log("worker.lost", level=logging.WARNING, worker=worker.id, runs=len(resolved))
+    for run in resolved:
+        event = "run.requeued" if run.started_at is None else "run.lost"
+        log(event, level=logging.WARNING, run_id=run.id, job_id=run.job_id, job=run.job, trace_id=run.trace_id)
+    return len(resolved)
 
 
 async def _held_runs(tx: Transaction, worker_id: str) -> list[RunRecord]:
@@ -64,10 +67,10 @@ async def _held_runs(tx: Transaction, worker_id: str) -> list[RunRecord]:
     return [run for run in await tx.runs_by_id(ids=sorted(tokens)) if _is_held(run, tokens)]
 
 
-async def _settle_all(tx: Transaction, now: datetime, site: Site, worker_id: str) -> int:
+async def _settle_all(tx: Transaction, now: datetime, site: Site, worker_id: str) -> Sequence[RunRecord]:
     """Everything a worker held goes through the same function as any other end."""
     if await tx.lock_worker(id=worker_id) is None:
-        return 0
+        return ()
     leases = await tx.leases_of(worker=worker_id)
     tokens = _tokens(leases)
     runs = [run for run in await tx.lock_runs(ids=sorted(tokens)) if _is_held(run, tokens)]
@@ -83,7 +86,7 @@ async def _settle_all(tx: Transaction, now: datetime, site: Site, worker_id: str
         await tx.delete_leases(gone=[(lease.token,) for lease in leases])
     await tx.end_worker(id=worker_id, now=micros(now))
     await tx.ring()
-    return len(runs)
+    return runs
 
 
 def _tokens(leases: Sequence[LeaseRecord]) -> dict[str, int]:

@@ -257,7 +257,7 @@ class _Batch:
         """Start a run, or let it wait; the run that then has the job's turn."""
         run_id = self._ids.pop()
         if run.start is Start.REPLACE:
-            self._replace(due)
+            self._replace(due, live_run)
         if run.start is Start.NOW and start_after is None and self._limits.take(due.definition):
             self._direct.append((run_id, due, run))
             return run_id
@@ -310,11 +310,11 @@ class _Batch:
         """The trail stays text on its way from the plan to the run."""
         return due.record.trail if due.record.next_run_at == micros(at) else encode(trail)
 
-    def _replace(self, due: _Due) -> None:
-        """Of the runs that wait only the newest stays, and the one that runs is told to end."""
+    def _replace(self, due: _Due, live_run: str | None) -> None:
+        """Of the runs that wait only the newest stays; the one that runs, perhaps since just now, is told to end."""
         self._replaced.extend(due.waiting)
-        if due.record.live_run is not None:
-            self._cancelled.append(due.record.live_run)
+        if live_run is not None:
+            self._cancelled.append(live_run)
 
     async def _write_direct(self, tx: Transaction) -> None:
         if not self._direct:
@@ -368,6 +368,7 @@ class _Batch:
             await end_waiting(tx, self._now, self._replaced, outcome, self._site)
         if self._cancelled:
             await tx.ask_cancel(ids=self._cancelled, cancel=encode({"by": "overlap", "reason": Overlap.REPLACE}))
+            await tx.ring()
 
 
 def _in_order(firing: Firing) -> Sequence[Passed | NewRun]:

@@ -160,7 +160,8 @@ async def _taken(tx: Transaction, definitions: Sequence[Definition]) -> Conflict
     for definition in definitions:
         if await tx.find_job(name=definition.name) is not None:
             return ConflictError(
-                f'There is already a job named "{definition.name}". Choose another name, or change it: rota job edit'
+                f'There is already a job named "{definition.name}". Choose another name, or take that one away: '
+                f"rota job remove {definition.name}"
             )
     return ConflictError("Two of these jobs have the same name.")
 

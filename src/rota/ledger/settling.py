@@ -257,6 +257,7 @@ class Settling:
         running = [run.id for run in family if run.state == RunState.RUNNING]
         if running:
             await tx.ask_cancel(ids=running, cancel=encode({"by": "chain", "reason": EndReason.PARENT_CANCELLED}))
+            await tx.ring()
 
 
 async def remove_job(tx: Transaction, job_id: str) -> None:

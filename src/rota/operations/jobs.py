@@ -18,10 +18,12 @@ from rota.ledger import jobs as ledger
 from rota.ledger.plans import hold_one
 from rota.ledger.requests import Requested, request_run
 from rota.ledger.site import Site
-from rota.operations.preview import first_times
+from rota.operations.preview import coming_times
 from rota.ports.records import (
     JobRecord,
+    RunRecord,
     definition_of,
+    instant,
     instant_or_none,
     job_state,
     last_completed_at,
@@ -68,8 +70,7 @@ async def add_job(site: Site, definition: Definition) -> SavedJob:
     warnings = check_definition(definition)
     now = site.clock.now()
     (job_id,) = await site.store.write(lambda tx: ledger.add_jobs(tx, now, site, [definition]))
-    timing = definition.timing
-    return SavedJob(job_id, definition.name, warnings, first_times(timing.schedule, now=now, zone=timing.zone, count=5))
+    return SavedJob(job_id, definition.name, warnings, _coming_times(now, definition))
 
 
 async def find_job(site: Site, name: str) -> JobRecord:
@@ -150,10 +151,12 @@ async def edit_job(site: Site, name: str, definition: Definition) -> SavedJob:
     warnings = check_definition(definition)
     record, now = await find_job(site, name), site.clock.now()
     await site.store.write(lambda tx: ledger.edit_job(tx, now, site, record, definition))
-    timing = definition.timing
-    return SavedJob(
-        record.id, definition.name, warnings, first_times(timing.schedule, now=now, zone=timing.zone, count=5)
-    )
+    return SavedJob(record.id, definition.name, warnings, _coming_times(now, definition))
+
+
+def _coming_times(now: datetime, definition: Definition) -> tuple[datetime, ...]:
+    state = JobState(name=definition.name, timing=definition.timing, created_at=now, scheduled_at=now)
+    return coming_times(now, state, count=5)
 
 
 async def remove_job(site: Site, name: str) -> str:
@@ -180,14 +183,31 @@ async def why_not(site: Site, name: str, at: datetime) -> tuple[str, ...]:
     runs = await site.store.read(lambda tx: tx.runs_of_job(job_id=record.id, before="run_z", most=_PAGE))
     for run in runs:
         first, last = instant_or_none(run.due_at), instant_or_none(run.last_due_at or run.due_at)
-        if first is not None and last is not None and first <= at <= last:
+        # People give seconds; an interval counts from a moment within one.
+        if first is not None and last is not None and first.replace(microsecond=0) <= at <= last:
             detail = f" ({run.folded} times in a row)" if run.folded and run.folded > 1 else ""
             reason = f": {run.reason}" if run.reason else ""
             return (f"{run.id} was due then: {run.state}{reason}{detail}", *describe(trail_of(run.trail)))
     state = job_state(record)
     if at > now:
         return (f"That time is still to come; next: {_next(record)}", *describe(trail_of(record.trail)))
-    return (f"No due time of {record.name} is on record for then; next: {_next(record)}", *_rules(state, at, record))
+    return (
+        f"No due time of {record.name} is on record for then; next: {_next(record)}",
+        *_around(runs, at),
+        *_rules(state, at, record),
+    )
+
+
+def _around(found: Sequence[RunRecord], at: datetime) -> tuple[str, ...]:
+    """The runs on record just before and just after a time."""
+    times = [(instant(run.due_at or run.requested_at), run) for run in found]
+    before = max((one for one in times if one[0] <= at), key=lambda one: one[0], default=None)
+    after = min((one for one in times if one[0] > at), key=lambda one: one[0], default=None)
+    return tuple(
+        f"The run {word} it: {one[1].id}, {one[0].isoformat(timespec='seconds')}, {one[1].state}"
+        for word, one in (("before", before), ("after", after))
+        if one is not None
+    )
 
 
 def _next(record: JobRecord) -> str:

@@ -6,6 +6,9 @@ from datetime import datetime, timedelta
 
 import msgspec
 
+from rota.core.decision import Moment
+from rota.core.governor import decide
+from rota.core.job import JobState
 from rota.core.schedule import (
     LAST_INSTANT,
     Every,
@@ -69,6 +72,23 @@ def first_times(schedule: Schedule, *, now: datetime, zone: str, count: int) -> 
     if isinstance(schedule, Every) and schedule.first is First.NOW:
         return (now, *next_times(schedule, after=now, count=count - 1, zone=zone))
     return next_times(schedule, after=now, count=count, zone=zone)
+
+
+def coming_times(now: datetime, state: JobState, count: int) -> tuple[datetime, ...]:
+    """When a new job will run if every run takes no time, with all that its timing says."""
+    times: list[datetime] = []
+    decision = decide(now, state, moment=Moment.CREATED)
+    while (at := decision.next_run_at) is not None and len(times) < count and (not times or at > times[-1]):
+        times.append(at)
+        state = msgspec.structs.replace(
+            state,
+            planned=None,
+            fired_until=decision.match_at or at,
+            started_count=state.started_count + 1,
+            last_completed_at=at,
+        )
+        decision = decide(at, state, moment=Moment.SETTLED)
+    return tuple(times)
 
 
 def _later(now: datetime, wait: timedelta) -> datetime:

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import asyncpg
 
-from rota.errors import GiveWayError, SchemaError, StoreUnavailableError
+from rota.errors import GiveWayError, SchemaError, StoreError, StoreUnavailableError
 from rota.store.dialect import Parameters, Statement, for_postgres, queries, schema_for_postgres, split_script
 from rota.store.migrate import Migrations, applied_versions, pending
 
@@ -28,6 +28,13 @@ _UNAVAILABLE = (
     asyncpg.InterfaceError,
     asyncpg.OperatorInterventionError,
     asyncpg.InsufficientResourcesError,
+)
+_REFUSED = (
+    asyncpg.InvalidCatalogNameError,
+    asyncpg.InvalidAuthorizationSpecificationError,
+    asyncpg.InsufficientPrivilegeError,
+    asyncpg.ClientConfigurationError,
+    UnicodeError,
 )
 _QUICK = (
     *(
@@ -159,8 +166,13 @@ class _as_unavailable:  # noqa: N801 - reads as a verb where it is used
         pass
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, _REFUSED):
+            raise StoreError(f"The database refuses: {error}. Check user, name and rights in its URL.") from error
         if isinstance(error, _UNAVAILABLE):
-            raise StoreUnavailableError(f"The database cannot be used now: {error}. Nothing was written.") from error
+            raise StoreUnavailableError(
+                f"The database cannot be used now: {error}. Nothing was written. "
+                "Check that PostgreSQL runs, and the URL."
+            ) from error
 
 
 async def _rehearse(connection: asyncpg.Connection) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
@@ -15,7 +16,7 @@ import apsw
 import apsw.ext
 import msgspec
 
-from rota.errors import StoreUnavailableError
+from rota.errors import StoreError, StoreUnavailableError
 from rota.store.dialect import Parameters, Statement, for_sqlite, queries, schema_for_sqlite, split_script
 from rota.store.migrate import Migration, Migrations, applied_versions, pending
 
@@ -25,6 +26,7 @@ Body = Callable[["Session"], Coroutine[Any, Any, T]]
 _BUSY_TIMEOUT = 30_000
 _MOST_TOGETHER = 256
 _UNAVAILABLE = (apsw.BusyError, apsw.LockedError, apsw.FullError, apsw.IOError, apsw.CantOpenError, apsw.ReadOnlyError)
+_DAMAGED = (apsw.CorruptError, apsw.NotADBError)
 _NO_ROOM = (apsw.FullError, apsw.IOError)
 
 
@@ -76,7 +78,7 @@ class SqliteDatabase:
         self._reader: apsw.Connection | None = None
 
     async def open(self) -> None:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        _make_private(self.path)
         with _as_unavailable():
             connection = await asyncio.to_thread(self._open_writer)
             self._reader = await asyncio.to_thread(_connect, self.path, self._synchronous)
@@ -119,13 +121,14 @@ class SqliteDatabase:
         """The names of the migrations that opening the file would apply."""
         if not self.path.exists():
             return tuple(migration.name for migration in pending({}))
-        connection = apsw.Connection(str(self.path))
-        try:
-            connection.execute(Migrations.TABLE)
-            applied: Any = connection.execute(Migrations.APPLIED).fetchall()
-            return tuple(migration.name for migration in pending(applied_versions(applied)))
-        finally:
-            connection.close()
+        with _as_unavailable():
+            connection = apsw.Connection(str(self.path))
+            try:
+                connection.execute(Migrations.TABLE)
+                applied: Any = connection.execute(Migrations.APPLIED).fetchall()
+                return tuple(migration.name for migration in pending(applied_versions(applied)))
+            finally:
+                connection.close()
 
     def _ask(self, statement: str) -> list[str]:
         if self._reader is None:
@@ -230,6 +233,10 @@ def _transaction(connection: apsw.Connection, begin: str) -> Iterator[None]:
 def _as_unavailable() -> Iterator[None]:
     try:
         yield
+    except _DAMAGED as error:
+        raise StoreError(
+            f"The file is damaged or no database of Rota: {error}. Give another --db, or bring back a copy."
+        ) from error
     except _UNAVAILABLE as error:
         cure = " Free some space on its disk, or raise the limit on file sizes." if isinstance(error, _NO_ROOM) else ""
         raise StoreUnavailableError(f"The database cannot be used now: {error}. Nothing was written.{cure}") from error
@@ -259,6 +266,17 @@ def _in_one_row(connection: apsw.Connection, query: str) -> str | None:
             else None
         )
     return _in_one[query]
+
+
+def _make_private(path: Path) -> None:
+    """Definitions and output are for their owner's eyes; the files beside it take after it."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    except OSError as error:
+        raise StoreUnavailableError(
+            f"The file {path} cannot be used now: {error.strerror}. Give another --db, or change its folder's rights."
+        ) from error
 
 
 def _connect(path: Path, synchronous: str) -> apsw.Connection:
