@@ -9,6 +9,7 @@ import click
 from rota.cli.store_command import moment, plain, print_json, store_command
 from rota.ledger.site import Site
 from rota.operations import runs
+from rota.operations.waiting import waits_for
 from rota.ports.records import instant_or_none
 
 
@@ -32,7 +33,7 @@ async def show(site: Site, *, run_id: str, as_json: bool) -> None:
         if value is not None and name != "trail":
             shown = moment(instant_or_none(value), now) if name.endswith("_at") or name == "start_after" else value
             click.echo(f"{name:13} {plain(str(shown))}")
-    for line in runs.why(run):
+    for line in (*runs.why(run), *await waits_for(site, run)):
         click.echo(f"  {plain(line)}")
 
 

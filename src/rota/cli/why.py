@@ -10,6 +10,7 @@ from rota.core.decision import describe
 from rota.core.schedule import Once, once_instant, parse_instant
 from rota.ledger.site import Site
 from rota.operations import jobs, runs
+from rota.operations.waiting import waits_for
 from rota.ports.records import trail_of
 
 
@@ -20,7 +21,8 @@ from rota.ports.records import trail_of
 async def command(site: Site, *, name: str, at: str | None, as_json: bool) -> None:
     """Say why RUN happened, why JOB runs next when it does, or with --at why it did not run."""
     if name.startswith("run_"):
-        lines = runs.why(await runs.find_run(site, name))
+        run = await runs.find_run(site, name)
+        lines = (*runs.why(run), *await waits_for(site, run))
     elif at is not None:
         lines = await jobs.why_not(site, name, once_instant(Once(parse_instant(at, field="at")), machine_zone()))
     else:
