@@ -9,6 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tests.actions.bench import is_alive
 from tests.rota_process import EngineProcess, ended_runs, engine, eventually, rota, rota_json
 
 
@@ -163,3 +164,20 @@ def test_nothing_steers_the_terminal_when_output_is_shown(db: str) -> None:
     assert followed.stdout == "a]52;c;xbcdé\n"
     run_id = rota_json("runs", "steers", db=db)[0]["id"]
     assert "\033" not in rota("run", "show", run_id, db=db).stdout
+
+
+def test_a_stubborn_child_is_not_waited_for_when_the_engine_is_told_twice_to_stop(tmp_path: Path) -> None:
+    """SPEC 7: the second signal ends everything at once."""
+    db, witness = str(tmp_path / "rota.db"), tmp_path / "pid"
+    script = f"trap '' TERM; echo $$ > {witness}; while :; do sleep 0.1; done"
+    rota("job", "add", "stubborn", "--manual", "--", "/bin/sh", "-c", script, db=db)
+    with engine(db, tmp_path) as stopping:
+        rota("job", "run", "stubborn", db=db)
+        eventually(lambda: witness.exists() and witness.read_text())
+        stopping.process.terminate()
+        eventually(lambda: [event for event in stopping.events() if event["event"] == "worker.stopping"])
+        stopping.process.terminate()
+        # Well under the ten seconds of grace that a child has otherwise.
+        assert stopping.process.wait(8) == 0
+    assert not is_alive(int(witness.read_text()))
+    assert [run["state"] for run in rota_json("runs", db=db)] == ["cancelled"]

@@ -57,16 +57,16 @@ class Command:
             if not await started():
                 return Result(Outcome(state=RunState.CANCELLED, reason="fenced"))
             child = _Child(work, action, environment, output, self._grace)
-            return await _see_through(asyncio.create_task(child.run()), child.stop)
+            return await _see_through(asyncio.create_task(child.run()), child.stop, child.hurry)
 
 
-async def _see_through(task: asyncio.Task[Result], stop: asyncio.Event) -> Result:
-    """Cancelling, however often, asks the task to stop; the task itself always comes to its end."""
+async def _see_through(task: asyncio.Task[Result], stop: asyncio.Event, hurry: asyncio.Event) -> Result:
+    """Cancelling asks the task to stop, and once more, to hurry; the task itself always comes to its end."""
     while not task.done():
         try:
             await asyncio.wait((task,))
         except asyncio.CancelledError:
-            stop.set()
+            (hurry if stop.is_set() else stop).set()
     result = task.result()
     if stop.is_set():
         raise asyncio.CancelledError
@@ -79,7 +79,7 @@ class _Child:
     def __init__(
         self, work: Work, action: CommandAction, environment: Mapping[str, str], output: Output, grace: float
     ) -> None:
-        self.stop = asyncio.Event()
+        self.stop, self.hurry = asyncio.Event(), asyncio.Event()
         self._work = work
         self._action = action
         self._environment = environment
@@ -115,7 +115,7 @@ class _Child:
                 await _first(asyncio.wait(readers, timeout=_LINGER), self.stop.wait())
         finally:
             # Also on cancellation and timeout: the run is not over before its tree is gone.
-            is_gone = await tree.end(grace=self._grace)
+            is_gone = await tree.end(grace=self._grace, hurry=self.hurry)
             await self._drain(readers, is_gone=is_gone)
             for task in (*readers, feeding):
                 task.cancel()

@@ -62,6 +62,11 @@ def prepare_child(mark: int | None) -> None:
             return
 
 
+def _terminate(processes: Iterable[psutil.Process]) -> None:
+    for process in processes:
+        _send(process, signal.SIGTERM)
+
+
 class Tree:
     """Everything that a run has started. Made while the child's number is known to be its own."""
 
@@ -72,19 +77,19 @@ class Tree:
         self._token = token
         self._mark = mark
 
-    async def end(self, *, grace: float = GRACE) -> bool:
-        """SIGTERM to the whole tree, SIGKILL to what is left; whether it is confirmed gone."""
+    async def end(self, *, grace: float = GRACE, hurry: asyncio.Event | None = None) -> bool:
+        """SIGTERM to the whole tree, SIGKILL to what is left, at once in a hurry; whether it is confirmed gone."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + grace
         signalled: set[psutil.Process] = set()
         wait = _LOOK_AGAIN
         while members := await loop.run_in_executor(_looks, self._look_twice):
-            is_over = loop.time() >= deadline
-            if is_over:
+            if hurry is not None and hurry.is_set():
+                deadline = min(deadline, loop.time())
+            if loop.time() >= deadline:
                 _kill_all(members, group=self._pid)
-            for process in members if not is_over else ():
-                if process not in signalled:
-                    _send(process, signal.SIGTERM)
+            else:
+                _terminate(process for process in members if process not in signalled)
             signalled.update(members)
             if loop.time() >= deadline + max(grace, GRACE):
                 return False

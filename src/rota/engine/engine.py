@@ -26,6 +26,7 @@ from rota.ports.bell import Bell
 from rota.ports.machine import Machine
 
 _PRUNE_EVERY = timedelta(hours=1)
+_NO_GRACE = 1.0
 # More runs at once than these are one line in the log.
 _CROWD = 20
 
@@ -104,6 +105,8 @@ class Engine:
         log("worker.stopping", worker=self._site.worker, running=len(self.bench.run_ids), at_once=self._is_stopping)
         if self._is_stopping:
             self.bench.end_all(shutdown_outcome())
+            # Whoever asks twice does not wait for children that take their time.
+            asyncio.get_running_loop().call_later(_NO_GRACE, self.bench.hurry)
         self._is_stopping = True
         for loop in (*self._lanes.loops, self.claim):
             loop.stop()

@@ -103,6 +103,11 @@ class Workbench:
         for run_id in self.run_ids:
             self.end(run_id, outcome)
 
+    def hurry(self) -> None:
+        """Give no more time to those that are ending."""
+        for task in [self._tasks[run_id] for run_id in self._endings if run_id in self._tasks]:
+            task.cancel()
+
     async def drained(self) -> None:
         """Wait until nothing runs any more."""
         while self._slots:
@@ -136,8 +141,9 @@ class Workbench:
                 return Ended(
                     run, Outcome(state=RunState.FAILED, reason="internal", error="the action cancelled itself")
                 )
-            # The run was cancelled, not the slot.
-            slot.uncancel()
+            # The run was cancelled, perhaps twice, not the slot.
+            while slot.cancelling():
+                slot.uncancel()
             return Ended(run, outcome)
         finally:
             self._tasks.pop(run.id, None)
