@@ -69,7 +69,12 @@ class EngineProcess:
     def stop(self) -> int:
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(40)
+        try:
+            return self.process.wait(40)
+        except subprocess.TimeoutExpired:
+            # What is left of a failed test must not fail those after it.
+            self.kill()
+            raise
 
 
 @contextmanager

@@ -162,8 +162,8 @@ def check_while_full(db: str, running: EngineProcess, witness: Path, runs: dict[
     started = witness.read_text()
     eventually(lambda: len(failures(running, "fire")) > before + 1)
     failure = failures(running, "fire")[-1]
-    assert "StoreUnavailableError: The database cannot be used now" in failure["exception"]
-    assert "Nothing was written." in failure["exception"]
+    assert "The database cannot be used now" in failure["reason"]
+    assert "Nothing was written. Free some space on its disk" in failure["reason"]
     assert failure["retry_in"] > 0
     refused = [event["run_id"] for event in running.events() if event["event"] == "output.refused"]
     assert set(runs.values()) <= set(refused)
