@@ -83,7 +83,7 @@ class Tree:
         deadline = loop.time() + grace
         signalled: set[psutil.Process] = set()
         wait = _LOOK_AGAIN
-        while members := await loop.run_in_executor(_looks, self._look_twice):
+        while members := await loop.run_in_executor(_looks, self._look_again):
             if hurry is not None and hurry.is_set():
                 deadline = min(deadline, loop.time())
             if loop.time() >= deadline:
@@ -97,9 +97,12 @@ class Tree:
             wait = min(1.5 * wait, _LOOK_SELDOM)
         return True
 
-    def _look_twice(self) -> list[psutil.Process]:
+    def _look_again(self) -> list[psutil.Process]:
         """The second look finds what was started, by something that then ended, during the first."""
-        return self.members() or self.members()
+        found = self.members() or self.members()
+        if not found:
+            self._bury_adopted()
+        return found
 
     def members(self) -> list[psutil.Process]:
         """Everything alive that belongs to the run; zombies are dead, only not yet buried."""
@@ -118,13 +121,17 @@ class Tree:
         return [process for process in members if process is not None]
 
     def _adopted(self) -> Iterable[psutil.Process]:
-        """Orphans that have come to this process, with their children. The dead among them are buried here."""
-        found = []
-        for child in psutil.Process().children():
-            if child.pid != self._pid and self._is_marked(child):
-                found += _with_children(child)
-                _bury(child)
-        return found
+        """Orphans that have come to this process, with their children."""
+        return [process for child in self._orphans() for process in _with_children(child)]
+
+    def _orphans(self) -> list[psutil.Process]:
+        children = psutil.Process().children()
+        return [child for child in children if child.pid != self._pid and self._is_marked(child)]
+
+    def _bury_adopted(self) -> None:
+        """Once all are dead, none is left in between whose dead children would come to this process later."""
+        for child in self._orphans():
+            _bury(child)
 
     def _is_marked(self, process: psutil.Process) -> bool:
         if _LIMIT is None or self._mark is None:
