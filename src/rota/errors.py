@@ -6,8 +6,11 @@ SchedulerError
 │   ├── CronParseError                  .expression .field .reason
 │   └── ScheduleError                   zones, calendars, quiet hours, limits, money
 ├── RunStateError                       a run asked to move where the table of states does not lead
+├── FleetError                          .problems: everything that is wrong with a fleet file or a definition
 ├── NotFoundError                       no job, run or worker of this name
+├── ForbiddenError                      whoever asks may not
 ├── ConflictError                       the request does not fit what is there
+│   └── ChangedError                    somebody else changed it meanwhile
 ├── StoreError                          the database
 │   ├── StoreUnavailableError           away, locked, full: nothing was written
 │   ├── SchemaError                     tables of another version
@@ -18,7 +21,9 @@ SchedulerError
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
+from typing import NamedTuple
 
 
 class SchedulerError(Exception):
@@ -91,6 +96,30 @@ class ScheduleError(InputError):
         )
 
 
+class Problem(NamedTuple):
+    """One thing that is wrong: where, what, and what to do about it. Lines and columns count from 1; 0 is nowhere."""
+
+    message: str
+    cure: str = ""
+    path: str = ""
+    file: str = ""
+    line: int = 0
+    column: int = 0
+
+    def __str__(self) -> str:
+        place = ":".join(str(part) for part in (self.file, self.line or "", self.column or "") if part)
+        words = [f"{place}:" if place else "", f"{self.path}:" if self.path else "", self.message, self.cure]
+        return " ".join(word for word in words if word)
+
+
+class FleetError(SchedulerError):
+    """A fleet file, or a definition in its words, that cannot be accepted. Everything that is wrong is listed."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        super().__init__("\n".join(str(problem) for problem in problems))
+        self.problems = tuple(problems)
+
+
 class RunStateError(SchedulerError):
     """A move of a run that the table of states does not allow."""
 
@@ -142,8 +171,16 @@ class NotFoundError(SchedulerError):
     """No job, run or worker has this name or id."""
 
 
+class ForbiddenError(SchedulerError):
+    """Whoever asks may not do this."""
+
+
 class ConflictError(SchedulerError):
     """The request does not fit what is there now, such as a name that is taken."""
+
+
+class ChangedError(ConflictError):
+    """It was changed by somebody else since it was looked at."""
 
 
 class GiveWayError(StoreError):

@@ -22,7 +22,7 @@ COUNT = 100_000
 NOW = 1_000_000
 # The same numbers for both databases; due are the plans and the queued runs with the lowest ones.
 FILL = (
-    """INSERT INTO jobs SELECT 'job_' || i, 'name' || i, NULL, '{}', 1, 1, 0, 0, 0, 0 FROM numbers""",
+    """INSERT INTO jobs SELECT 'job_' || i, 'name' || i, NULL, '{}', 1, 1, 0, 0, 0, 0, NULL, NULL FROM numbers""",
     """INSERT INTO plans (job_id, wake_at, source, trail, live_run)
        SELECT 'job_' || i, i * 1000, 'baseline-cron', '[]', 'run_' || i FROM numbers""",
     """INSERT INTO runs (id, job_id, job, cause, origin, attempt, depth, parent_id, pool, state, due_at, requested_at,

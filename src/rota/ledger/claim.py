@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from rota.core.run import Cause, RunState
 from rota.ledger.claimed import ClaimedRun, starts_at_claim
+from rota.ledger.events import started, tell
 from rota.ledger.limits import Limits, take_slots
 from rota.ledger.plans import ends_plainly, hold_free
 from rota.ledger.site import Site
@@ -110,6 +111,7 @@ async def _start(
     )
     await tx.leave_queue(gone=[row.key for row in chosen])
     await tx.claim_plans(claimed=[(run.job_id, run.id, last_completed_at(jobs[run.job_id])) for run in claimed])
+    await tell(tx, now, site, started((run.job, run.id) for run in claimed))
     await take_slots(tx, limits)
     return tuple(claimed)
 

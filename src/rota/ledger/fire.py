@@ -15,6 +15,7 @@ from rota.core.run import LIVE, Cause, RunState
 from rota.core.schedule import Every, Wall
 from rota.core.settlement import EndReason, Outcome
 from rota.ledger.claimed import ClaimedRun, starts_at_claim
+from rota.ledger.events import inserted, started, tell
 from rota.ledger.limits import Limits, take_slots
 from rota.ledger.plans import ends_plainly, hold, hold_due
 from rota.ledger.record import end_waiting
@@ -217,6 +218,8 @@ class _Batch:
         if self._moved:
             await tx.move_plans(moved=self._moved)
         await self._write_replaced(tx)
+        begun_now = started((due.record.name, run_id) for run_id, due, _ in self._direct)
+        await tell(tx, self._now, self._site, [*inserted(self._runs), *begun_now])
         if self._direct:
             await take_slots(tx, self._limits)
 

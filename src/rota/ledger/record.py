@@ -10,6 +10,7 @@ from rota.core.run import LIVE, RunState
 from rota.core.settlement import Outcome
 from rota.core.usage import Usage
 from rota.ledger.claimed import ClaimedRun
+from rota.ledger.events import Event, tell
 from rota.ledger.limits import freed
 from rota.ledger.rows import Row
 from rota.ledger.settling import Ending, Settling
@@ -40,6 +41,7 @@ async def record_ended(
     """Settle runs of this worker. ``done_tokens`` are leases of which nothing is left."""
     plain = await _record_plain(tx, now, [end for end in ended if _is_plain(end)])
     rest = [end for end in ended if end.run.id not in plain]
+    await tell(tx, now, site, [_succeeded(end.run) for end in ended if end.run.id in plain])
     settling = Settling(now, site)
     endings = await _held_endings(tx, rest) if rest else []
     await settling.settle(tx, endings)
@@ -60,6 +62,10 @@ async def end_waiting(
     settling = Settling(now, site)
     await settling.settle(tx, [Ending(run, outcome) for run in runs if run.state in LIVE])
     await settling.write(tx)
+
+
+def _succeeded(run: ClaimedRun) -> Event:
+    return Event("run.succeeded", run.job, run.id, RunState.SUCCEEDED)
 
 
 def _is_plain(end: Ended) -> bool:

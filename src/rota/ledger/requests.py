@@ -8,6 +8,7 @@ import msgspec
 
 from rota.core.admission import Admission, Admit, admit
 from rota.core.run import Cause, RunState
+from rota.ledger.events import Event, tell
 from rota.ledger.rows import queue_row, run_row
 from rota.ledger.site import Site
 from rota.ports.records import JobRecord, definition_of, job_state, live_runs, micros
@@ -43,6 +44,8 @@ async def request_run(
     definition = definition_of(record.definition)
     answer = admit(now, job_state(record), cause=cause, live=live_runs(record, waiting), overlap=definition.overlap)
     is_admitted = isinstance(answer, Admit)
+    state = RunState.QUEUED if is_admitted else RunState.SKIPPED
+    reason = None if isinstance(answer, Admit) else answer.reason
     await tx.insert_runs(
         new=[
             run_row(
@@ -50,14 +53,15 @@ async def request_run(
                 record,
                 now=now,
                 cause=cause,
-                state=RunState.QUEUED if is_admitted else RunState.SKIPPED,
-                reason=None if isinstance(answer, Admit) else answer.reason,
+                state=state,
+                reason=reason,
                 note=None if isinstance(answer, Admit) else answer.detail or None,
                 input=input_text,
                 trace_id=site.entropy.hex(32),
             )
         ]
     )
+    await tell(tx, now, site, [Event(f"run.{state}", record.name, run_id, state, reason, site.caller.name)])
     if is_admitted:
         await tx.enqueue(new=[queue_row(run_id, record, cause=cause, start_after=now)])
         await tx.ring()

@@ -16,6 +16,7 @@ from rota.core.run import FAILURES, Cause, RunState
 from rota.core.settlement import Child, EndReason, Outcome, RunRequest, Settlement, settle
 from rota.core.usage import Usage
 from rota.errors import GiveWayError
+from rota.ledger.events import Event, inserted, tell
 from rota.ledger.plans import hold
 from rota.ledger.rows import Row, moved_plan, queue_row, run_row
 from rota.ledger.site import Site
@@ -78,7 +79,7 @@ class Settling:
         self._children: dict[str, list[JobRecord]] = {}
         self._runs: list[Row] = []
         self._queued: list[Row] = []
-        self._events: list[Row] = []
+        self._events: list[Event] = []
         self._removed: list[str] = []
         self._cancelled: list[str] = []
 
@@ -112,8 +113,7 @@ class Settling:
             await tx.enqueue(new=self._queued)
         if self._jobs:
             await tx.move_plans(moved=[job.row() for job in self._jobs.values()])
-        if self._events:
-            await tx.insert_events(new=self._events)
+        await tell(tx, self._now, self._site, [*self._events, *inserted(self._runs)])
         for job_id in self._removed:
             await remove_job(tx, job_id)
         for run_id in self._cancelled:
@@ -234,14 +234,16 @@ class Settling:
 
     def _note(self, settlement: Settlement, ending: Ending) -> None:
         run = ending.run
-        details = {notice.kind.value: notice.text for notice in settlement.notices}
-        details |= {refused.job: refused.reason for refused in settlement.refused_children}
-        names = [*settlement.events, *(f"notice.{notice.kind}" for notice in settlement.notices)]
-        ids = self._site.entropy.ids("evt", self._now, len(names))
-        for event_id, name in zip(ids, names, strict=True):
-            self._events.append(
-                (event_id, micros(self._now), name, self._site.worker, run.job, run.id, encode(details))
-            )
+        refused = "; ".join(f"{one.job}: {one.reason}" for one in settlement.refused_children)
+        reasons = {"chain.refused": refused, "job.paused": settlement.pause_note}
+        self._events += [
+            Event(name, run.job, run.id, settlement.state, reasons.get(name, ending.outcome.reason) or None)
+            for name in settlement.events
+        ]
+        self._events += [
+            Event(f"notice.{notice.kind}", run.job, run.id, settlement.state, notice.text)
+            for notice in settlement.notices
+        ]
 
     async def _cancel_descendants(self, tx: Transaction, run_id: str) -> None:
         """Cancelling a run cancels what it has set in motion: what waits is ended here, what runs is told to end."""

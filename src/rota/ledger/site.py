@@ -9,6 +9,7 @@ import msgspec
 
 from rota.core.duration import parse_duration
 from rota.errors import ScheduleError
+from rota.ports.caller import ENGINE, Caller
 from rota.ports.clock import Clock, Entropy
 from rota.ports.store import Store
 
@@ -62,6 +63,8 @@ class Site(msgspec.Struct, frozen=True, kw_only=True):
     entropy: Entropy
     worker: str
     settings: Settings = Settings()
+    caller: Caller = ENGINE
+    """On whose behalf this writes."""
 
     def next_look(self, now: datetime, at: datetime | None) -> datetime:
         """When to look again: at that time, but never later than the safety net says."""

@@ -62,6 +62,8 @@ class JobRecord(msgspec.Struct, frozen=True, gc=False):
     live_origin: str | None
     live_started_at: int | None
     live_ended_at: int | None
+    fleet: str | None
+    origin: str | None
 
 
 class RunRecord(msgspec.Struct, frozen=True, gc=False):
@@ -164,11 +166,55 @@ class OutputRecord(msgspec.Struct, frozen=True):
 class EventRecord(msgspec.Struct, frozen=True):
     id: str
     at: int
-    event: str
-    actor: str
-    job: str | None
-    run_id: str | None
-    detail: str
+    entries: str
+
+
+class FleetRecord(msgspec.Struct, frozen=True):
+    """What was last applied from a file."""
+
+    name: str
+    file: str
+    description: str
+    timezone: str
+    pools: str
+    checksum: str
+    applied_at: int
+
+
+class AgentRecord(msgspec.Struct, frozen=True):
+    """An agent that a fleet file speaks of."""
+
+    name: str
+    fleet: str
+    line: int
+    description: str
+    timezone: str | None
+    max_concurrent: int | None
+
+
+class TokenRecord(msgspec.Struct, frozen=True):
+    """Who may come in, by the hash of the secret."""
+
+    id: str
+    name: str
+    role: str
+    hash: str
+    made_at: int
+    made_by: str
+    expires_at: int | None
+    revoked_at: int | None
+    used_at: int | None
+
+
+class AuditRecord(msgspec.Struct, frozen=True):
+    id: str
+    at: int
+    caller: str
+    door: str
+    operation: str
+    subject: str
+    before: str | None
+    after: str | None
 
 
 def micros(at: datetime) -> int:

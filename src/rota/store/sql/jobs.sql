@@ -2,7 +2,7 @@
 j.id, j.name, j.agent, j.definition, j.version, j.is_enabled, j.is_proposed, j.created_at, j.scheduled_at,
 p.next_run_at, p.source, p.trail, p.redecide_at, p.match_at, p.fired_until, p.is_running, p.last_completed_at, p.failure_count,
 p.lost_count, p.started_count, p.paused_until, p.pause_note, p.last_error, p.hints, p.last_fold,
-p.live_run, r.state, r.origin, r.started_at, r.ended_at
+p.live_run, r.state, r.origin, r.started_at, r.ended_at, j.fleet, j.origin
 
 -- part: job_tables
 plans p JOIN jobs j ON j.id = p.job_id LEFT JOIN runs r ON r.id = p.live_run

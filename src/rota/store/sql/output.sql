@@ -18,9 +18,10 @@ SELECT run_id FROM idempotency_keys WHERE key = :key
 INSERT INTO idempotency_keys (key, run_id, made_at) VALUES (:key, :run_id, :now) ON CONFLICT DO NOTHING
 
 -- name: insert_events
-INSERT INTO events (id, at, event, actor, job, run_id, detail)
-SELECT id, at, event, actor, job, run_id, detail
-FROM {rows new: id text, at bigint, event text, actor text, job text, run_id text, detail text}
+INSERT INTO events (id, at, entries) VALUES (:id, :now, :entries)
 
 -- name: events
-SELECT id, at, event, actor, job, run_id, detail FROM events WHERE id > :after ORDER BY id LIMIT :most
+SELECT id, at, entries FROM events WHERE id > :after ORDER BY id LIMIT :most
+
+-- name: latest_events
+SELECT id, at, entries FROM events WHERE id < :before ORDER BY id DESC LIMIT :most
