@@ -23,7 +23,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import NamedTuple
+
+import msgspec
 
 
 class SchedulerError(Exception):
@@ -96,7 +97,7 @@ class ScheduleError(InputError):
         )
 
 
-class Problem(NamedTuple):
+class Problem(msgspec.Struct, frozen=True):
     """One thing that is wrong: where, what, and what to do about it. Lines and columns count from 1; 0 is nowhere."""
 
     message: str
