@@ -393,3 +393,49 @@ def test_a_definition_comes_back_the_same_when_it_goes_through_json(
     assert back == definition
     assert type(back.action) is type(action)
     assert msgspec.json.encode(back) == text
+
+
+@pytest.mark.parametrize(
+    ("env", "value"),
+    [
+        ({"": "x"}, ""),
+        ({"A=B": "x"}, "A=B"),
+        ({"A": "env:"}, "env:"),
+        ({"A": "env:A B"}, "env:A B"),
+        ({"A": "env:1A"}, "env:1A"),
+        ({"A": "file:"}, "file:"),
+        ({"A": "file: "}, "file: "),
+    ],
+)
+def test_variables_that_no_child_could_have_are_refused(env: dict[str, str], value: str) -> None:
+    definition = define("job", Timing(schedule=Manual()), CommandAction(argv=("x",), env=env))
+    with pytest.raises(ScheduleError) as refused:
+        check_definition(definition)
+    assert (refused.value.field, refused.value.value) == ("env", value)
+
+
+@pytest.mark.parametrize("value", ["", "plain", "env:A_1", "file:~/my secret", "environment", "a:b", "files:x"])
+def test_variables_and_secrets_by_reference_are_accepted(value: str) -> None:
+    check_definition(define("job", Timing(schedule=Manual()), CommandAction(argv=("x",), env={"NAME": value})))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("a b", "x"), ("", "x"), ("a:", "x"), ("ä", "x"), ("a", "x\r\ny"), ("a", "x\x7f"), ("a", "\x1b")],
+)
+def test_headers_that_no_request_could_carry_are_refused(name: str, value: str) -> None:
+    action = HttpAction(url="http://example.org", headers={name: value})
+    with pytest.raises(ScheduleError, match="a value of one line"):
+        check_definition(define("job", Timing(schedule=Manual()), action))
+
+
+@pytest.mark.parametrize(
+    ("url", "is_good"), [("http://a:99999/", False), ("http://a:65535/", True), ("http://a/", True)]
+)
+def test_a_port_is_one_that_exists(url: str, *, is_good: bool) -> None:
+    definition = define("job", Timing(schedule=Manual()), HttpAction(url=url, headers={"Accept": "a\tb é"}))
+    if is_good:
+        check_definition(definition)
+        return
+    with pytest.raises(ScheduleError, match="a port"):
+        check_definition(definition)

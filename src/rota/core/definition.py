@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -20,6 +21,10 @@ from rota.errors import ScheduleError
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,99}", re.ASCII)
 _URL = re.compile(r"https?://[^\s/?#:\x00-\x1f][^\s/?#\x00-\x1f]*([/?#][^\s\x00-\x1f]*)?", re.IGNORECASE)
 _TARGET = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", re.ASCII)
+_HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,200}", re.ASCII)
+_HEADER_VALUE = re.compile(r"[^\x00-\x08\x0a-\x1f\x7f]*")
+_REFERENCE = re.compile(r"(env|file):")
+_WHOLE_REFERENCE = re.compile(r"env:[A-Za-z_][A-Za-z0-9_]*|file:.*\S.*", re.ASCII)
 _METHOD = re.compile(r"[A-Z]{1,20}", re.ASCII)
 
 
@@ -142,8 +147,8 @@ def _check_text(definition: Definition) -> None:
 
 def _check_action(action: Action) -> None:
     match action:
-        case CommandAction(argv=argv):
-            _check_command(argv)
+        case CommandAction():
+            _check_command(action)
         case HttpAction():
             _check_request(action)
         case PythonAction(target=target) if not _TARGET.fullmatch(target):
@@ -154,11 +159,21 @@ def _check_action(action: Action) -> None:
             pass
 
 
-def _check_command(argv: tuple[str, ...]) -> None:
-    if not argv or not argv[0]:
+def _check_command(action: CommandAction) -> None:
+    if not action.argv or not action.argv[0]:
         raise ScheduleError(
-            field="command", value=" ".join(argv), expected="a program and its arguments", example="/bin/echo hello"
+            field="command",
+            value=" ".join(action.argv),
+            expected="a program and its arguments",
+            example="/bin/echo hello",
         )
+    for name, value in action.env.items():
+        if not name or "=" in name:
+            raise ScheduleError(field="env", value=name, expected="names of variables, without =", example="LANG: C")
+        if _REFERENCE.match(value) and not _WHOLE_REFERENCE.fullmatch(value):
+            raise ScheduleError(
+                field="env", value=value, expected="env: and a name, or file: and a path", example="env:API_KEY"
+            )
 
 
 def _check_request(action: HttpAction) -> None:
@@ -166,6 +181,18 @@ def _check_request(action: HttpAction) -> None:
         raise ScheduleError(
             field="http.url", value=action.url, expected="an http or https URL", example="https://example.org/tick"
         )
+    if not _has_port(action.url):
+        raise ScheduleError(
+            field="http.url", value=action.url, expected="a port 0-65535", example="http://example.org:8080/tick"
+        )
+    for name, value in action.headers.items():
+        if not _HEADER.fullmatch(name) or not _HEADER_VALUE.fullmatch(value):
+            raise ScheduleError(
+                field="http.headers",
+                value=f"{name}: {value}",
+                expected="a name without spaces, and a value of one line",
+                example="Accept: text/plain",
+            )
     if not _METHOD.fullmatch(action.method):
         raise ScheduleError(
             field="http.method", value=action.method, expected="a method in capital letters", example="POST"
@@ -173,6 +200,14 @@ def _check_request(action: HttpAction) -> None:
     for status in action.expect:
         if not 100 <= status <= 599:
             raise ScheduleError(field="http.expect", value=str(status), expected="a status 100-599", example="204")
+
+
+def _has_port(url: str) -> bool:
+    """Whether the port of an address, where it has one, is one."""
+    try:
+        return urlsplit(url).port is not False
+    except ValueError:
+        return False
 
 
 def _check_limits(definition: Definition) -> None:

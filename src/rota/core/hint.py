@@ -58,7 +58,10 @@ def check_hint(hint: AnyHint, *, now: datetime) -> None:
             in_utc(run_at, field="at")
         case PauseHint(pause_until=end) if in_utc(end, field="pause_until") - now > MAX_PAUSE_HINT:
             raise ScheduleError(
-                field="pause_until", value=end.isoformat(), expected="at most 24h from now", example="in 2h"
+                field="pause_until",
+                value=end.isoformat(),
+                expected="at most 24h from now",
+                example=(now + timedelta(hours=2)).isoformat(timespec="minutes"),
             )
         case _:
             pass
