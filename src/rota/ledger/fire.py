@@ -41,6 +41,8 @@ class FirePass(NamedTuple):
     started: tuple[ClaimedRun, ...]
     is_queued: bool
     next_wake: datetime | None
+    passed: tuple[tuple[RunState, int], ...] = ()
+    """Due times that came to nothing, by what became of them."""
 
 
 class _Due(NamedTuple):
@@ -73,7 +75,9 @@ async def fire_due(
     for due in dues:
         batch.add(due)
     await batch.write(tx)
-    return FirePass(batch.started, bool(batch.queued), now if is_crowd else await _next_wake(tx))
+    next_wake = now if is_crowd else await _next_wake(tx)
+    passed = tuple((row.state, row.count) for due in dues for row in due.firing.passed)
+    return FirePass(batch.started, bool(batch.queued), next_wake, passed)
 
 
 async def _next_wake(tx: Transaction) -> datetime | None:

@@ -34,6 +34,8 @@ async def request_run(
     input_text: str | None = None,
 ) -> Requested:
     """Ask for a run of a job. What is not admitted is recorded as skipped, with the reason."""
+    # Another job's key is another key.
+    key = None if key is None else f"{record.id} {key}"
     if key is not None and (earlier := await tx.find_key(key=key)) is not None:
         return Requested(earlier[0], is_new=False)
     (run_id,) = site.entropy.ids("run", now, 1)

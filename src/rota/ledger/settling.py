@@ -20,6 +20,7 @@ from rota.ledger.events import Event, inserted, tell
 from rota.ledger.plans import hold
 from rota.ledger.rows import Row, moved_plan, queue_row, run_row
 from rota.ledger.site import Site
+from rota.ports.caller import ENGINE
 from rota.ports.records import (
     JobRecord,
     RunRecord,
@@ -80,6 +81,7 @@ class Settling:
         self._runs: list[Row] = []
         self._queued: list[Row] = []
         self._events: list[Event] = []
+        self._audit: list[Row] = []
         self._removed: list[str] = []
         self._cancelled: list[str] = []
 
@@ -114,8 +116,10 @@ class Settling:
         if self._jobs:
             await tx.move_plans(moved=[job.row() for job in self._jobs.values()])
         await tell(tx, self._now, self._site, [*self._events, *inserted(self._runs)])
+        if self._audit:
+            await tx.insert_audit(new=self._audit)
         for job_id in self._removed:
-            await remove_job(tx, job_id)
+            await remove_jobs(tx, [job_id])
         for run_id in self._cancelled:
             await self._cancel_descendants(tx, run_id)
 
@@ -234,6 +238,11 @@ class Settling:
 
     def _note(self, settlement: Settlement, ending: Ending) -> None:
         run = ending.run
+        if settlement.pause_note:
+            (audit_id,) = self._site.entropy.ids("adt", self._now, 1)
+            after = encode({"until": None, "note": settlement.pause_note})
+            caller = (ENGINE.name, ENGINE.door)
+            self._audit.append((audit_id, micros(self._now), *caller, "job.pause", run.job, None, after))
         refused = "; ".join(f"{one.job}: {one.reason}" for one in settlement.refused_children)
         reasons = {"chain.refused": refused, "job.paused": settlement.pause_note}
         self._events += [
@@ -262,11 +271,11 @@ class Settling:
             await tx.ring()
 
 
-async def remove_job(tx: Transaction, job_id: str) -> None:
-    """Take a job away; its history stays."""
-    await tx.delete_plan(job_id=job_id)
-    await tx.delete_chains(job_id=job_id)
-    await tx.delete_job(job_id=job_id)
+async def remove_jobs(tx: Transaction, ids: Sequence[str]) -> None:
+    """Take jobs away; their history stays."""
+    await tx.delete_plans(ids=ids)
+    await tx.delete_chains(ids=ids)
+    await tx.delete_jobs(ids=ids)
 
 
 def _after(child: JobRecord) -> After:

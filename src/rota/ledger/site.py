@@ -40,9 +40,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         return self.lease - max(self.beat, self.lease / 4)
 
 
-def settings_from(environment: Mapping[str, str]) -> Settings:
-    """The settings that the environment gives, by ``ROTA_`` and their name: ``ROTA_POLL=10s``."""
-    given: dict[str, object] = {}
+def settings_from(environment: Mapping[str, str], file: Mapping[str, timedelta | int] | None = None) -> Settings:
+    """The settings of a fleet file, and over them those of the environment, by ``ROTA_`` and their name."""
+    given: dict[str, object] = dict(file or {})
     for name, default in zip(Settings.__struct_fields__, msgspec.structs.astuple(Settings()), strict=True):
         text = environment.get(f"ROTA_{name.upper()}")
         if text is not None:

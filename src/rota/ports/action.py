@@ -23,6 +23,8 @@ class Work(msgspec.Struct, frozen=True, kw_only=True):
     trace_id: str
     due_at: datetime | None = None
     input: str | None = None
+    credentials: Mapping[str, str] = {}
+    """What a child may knock on Rota's own door with. It goes to child processes only, never to other machines."""
 
     @property
     def identity(self) -> Mapping[str, str]:

@@ -42,6 +42,11 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
     agent: str | None = None
 
     @property
+    def is_person(self) -> bool:
+        """Whether somebody types, who may mean a name by its beginning."""
+        return self.door is Door.CLI
+
+    @property
     def is_run(self) -> bool:
         return self.run_id is not None
 

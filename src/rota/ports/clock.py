@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Protocol
 
 from rota.ports.store import Store
@@ -15,6 +15,11 @@ class Clock(Protocol):
 
     def now(self) -> datetime:
         """The present instant, in UTC."""
+        ...
+
+    @property
+    def offset(self) -> timedelta:
+        """How far this clock was moved to agree with a database's."""
         ...
 
     async def agree(self, store: Store) -> None:

@@ -22,12 +22,6 @@ T = TypeVar("T")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 
-_definitions = msgspec.json.Decoder(Definition)
-_hints = msgspec.json.Decoder(tuple[AnyHint, ...])
-_trails = msgspec.json.Decoder(tuple[Step, ...])
-_usages = msgspec.json.Decoder(Usage)
-_encoder = msgspec.json.Encoder()
-
 
 class JobRecord(msgspec.Struct, frozen=True, gc=False):
     """A job, its plan, and the latest run that took its turn."""
@@ -64,6 +58,16 @@ class JobRecord(msgspec.Struct, frozen=True, gc=False):
     live_ended_at: int | None
     fleet: str | None
     origin: str | None
+
+
+class Origin(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The file and line that a job's definition comes from, and what the file said of its state when last applied."""
+
+    file: str
+    line: int
+    is_enabled: bool = True
+    wait: str | None = None
+    """The ``in:`` of a job that runs once: counted from when the file was first applied."""
 
 
 class RunRecord(msgspec.Struct, frozen=True, gc=False):
@@ -217,6 +221,14 @@ class AuditRecord(msgspec.Struct, frozen=True):
     after: str | None
 
 
+_definitions = msgspec.json.Decoder(Definition)
+_origins = msgspec.json.Decoder(Origin)
+_hints = msgspec.json.Decoder(tuple[AnyHint, ...])
+_trails = msgspec.json.Decoder(tuple[Step, ...])
+_usages = msgspec.json.Decoder(Usage)
+_encoder = msgspec.json.Encoder()
+
+
 def micros(at: datetime) -> int:
     return (at - _EPOCH) // _MICROSECOND
 
@@ -257,6 +269,10 @@ def encode(value: object) -> str:
 
 def trail_of(text: str | None) -> tuple[Step, ...]:
     return _trails.decode(text) if text else ()
+
+
+def origin_of(record: JobRecord) -> Origin | None:
+    return None if record.origin is None else _origins.decode(record.origin)
 
 
 def hints_of(text: str) -> tuple[AnyHint, ...]:

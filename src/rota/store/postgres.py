@@ -136,6 +136,10 @@ class PostgresDatabase:
         """Run a body on one unchanging view of the database."""
         return await self._transact(body, isolation="repeatable_read", readonly=True)
 
+    async def version(self) -> str:
+        ((version,),) = await self._ask("SHOW server_version")
+        return str(version)
+
     async def damage(self) -> list[str]:
         """PostgreSQL watches over its own pages; what remains are indexes that were never finished."""
         rows = await self._ask(

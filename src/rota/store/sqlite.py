@@ -6,6 +6,7 @@ import asyncio
 import os
 import threading
 from collections.abc import Callable, Coroutine, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -74,6 +75,8 @@ class SqliteDatabase:
         self._synchronous = synchronous
         self._inbox: SimpleQueue[_Request | None] = SimpleQueue()
         self._read_lock = threading.Lock()
+        # Threads of its own: whatever else fills the common ones must not keep the engine from its database.
+        self._readers = ThreadPoolExecutor(2, "rota-reader")
         self._writer: threading.Thread | None = None
         self._reader: apsw.Connection | None = None
 
@@ -107,7 +110,10 @@ class SqliteDatabase:
 
     async def read(self, body: Body[T]) -> T:
         """Run a body on one unchanging view of the database."""
-        return await asyncio.to_thread(self._read, body)
+        return await asyncio.get_running_loop().run_in_executor(self._readers, self._read, body)
+
+    async def version(self) -> str:
+        return apsw.sqlite_lib_version()
 
     async def damage(self) -> list[str]:
         found = await asyncio.to_thread(lambda: self._ask("PRAGMA integrity_check"))
@@ -129,6 +135,14 @@ class SqliteDatabase:
                 return tuple(migration.name for migration in pending(applied_versions(applied)))
             finally:
                 connection.close()
+
+    async def migrate(self) -> tuple[str, ...]:
+        """Apply what is missing, which opening does; the names of what was applied."""
+        applied = self.missing()
+        if self._reader is None:
+            await self.open()
+            await self.close()
+        return applied
 
     def _ask(self, statement: str) -> list[str]:
         if self._reader is None:
@@ -271,7 +285,7 @@ def _in_one_row(connection: apsw.Connection, query: str) -> str | None:
 def _make_private(path: Path) -> None:
     """Definitions and output are for their owner's eyes; the files beside it take after it."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
     except OSError as error:
         raise StoreUnavailableError(

@@ -30,8 +30,10 @@ class Database(Protocol):
 
     async def open(self) -> None: ...
     async def close(self) -> None: ...
+    async def migrate(self) -> tuple[str, ...]: ...
     async def write(self, body: Callable[[Any], Coroutine[Any, Any, T]]) -> T: ...
     async def read(self, body: Callable[[Any], Coroutine[Any, Any, T]]) -> T: ...
+    async def version(self) -> str: ...
     async def damage(self) -> list[str]: ...
     async def vacuum(self) -> None: ...
 
@@ -60,11 +62,17 @@ class SqlStore:
     async def close(self) -> None:
         await self.database.close()
 
+    async def migrate(self) -> tuple[str, ...]:
+        return await self.database.migrate()
+
     async def write(self, body: Callable[[Transaction], Awaitable[T]]) -> T:
         return await self.database.write(lambda session: _within(body, session))
 
     async def read(self, body: Callable[[Transaction], Awaitable[T]]) -> T:
         return await self.database.read(lambda session: _within(body, session))
+
+    async def version(self) -> str:
+        return await self.database.version()
 
     async def damage(self) -> list[str]:
         return await self.database.damage()

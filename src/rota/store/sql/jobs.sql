@@ -18,6 +18,21 @@ ORDER BY j.name LIMIT :most
 -- name: jobs
 SELECT {use job_columns} FROM {use job_tables} WHERE j.name > :after ORDER BY j.name LIMIT :most
 
+-- name: jobs_by_name
+SELECT {use job_columns} FROM {use job_tables} WHERE j.name {in names}
+
+-- name: jobs_of_fleet
+SELECT {use job_columns} FROM {use job_tables} WHERE j.fleet = :fleet ORDER BY j.name
+
+-- name: jobs_of_agent
+SELECT {use job_columns} FROM {use job_tables} WHERE j.agent = :agent ORDER BY j.name
+
+-- name: coming_jobs
+SELECT {use job_columns} FROM {use job_tables} WHERE p.wake_at IS NOT NULL ORDER BY p.wake_at LIMIT :most
+
+-- name: set_hints
+UPDATE plans SET hints = :hints WHERE job_id = :job_id
+
 -- name: jobs_by_id
 SELECT {use job_columns} FROM {use job_tables} WHERE j.id {in ids}
 
@@ -42,34 +57,41 @@ WHERE c.parent {in names} ORDER BY j.name
 SELECT j.name, c.parent FROM chains c JOIN jobs j ON j.id = c.job_id
 
 -- name: insert_job
-INSERT INTO jobs (id, name, agent, definition, version, is_enabled, is_proposed, created_at, scheduled_at, changed_at)
-SELECT id, name, agent, definition, 1, is_enabled, is_proposed, created_at, created_at, created_at
-FROM {rows new: id text, name text, agent text, definition text, is_enabled bigint, is_proposed bigint, created_at bigint}
+INSERT INTO jobs (id, name, agent, definition, version, is_enabled, is_proposed, created_at, scheduled_at, changed_at,
+  fleet, origin)
+SELECT id, name, agent, definition, 1, is_enabled, is_proposed, created_at, created_at, created_at, fleet, origin
+FROM {rows new: id text, name text, agent text, definition text, is_enabled bigint, is_proposed bigint, created_at bigint, fleet text, origin text}
 WHERE true ON CONFLICT DO NOTHING
 
 -- name: insert_plan
-INSERT INTO plans (job_id, wake_at, next_run_at, source, trail, redecide_at, match_at)
-SELECT job_id, wake_at, next_run_at, source, trail, redecide_at, match_at
-FROM {rows new: job_id text, wake_at bigint, next_run_at bigint, source text, trail text, redecide_at bigint, match_at bigint}
+INSERT INTO plans (job_id, wake_at, next_run_at, source, trail, redecide_at, match_at, fired_until)
+SELECT job_id, wake_at, next_run_at, source, trail, redecide_at, match_at, fired_until
+FROM {rows new: job_id text, wake_at bigint, next_run_at bigint, source text, trail text, redecide_at bigint, match_at bigint, fired_until bigint}
 
 -- name: insert_chains
 INSERT INTO chains (parent, job_id) SELECT parent, job_id FROM {rows new: parent text, job_id text}
 
 -- name: delete_chains
-DELETE FROM chains WHERE job_id = :job_id
+DELETE FROM chains WHERE job_id {in ids}
 
--- name: delete_plan
-DELETE FROM plans WHERE job_id = :job_id
+-- name: delete_plans
+DELETE FROM plans WHERE job_id {in ids}
 
--- name: delete_job
-DELETE FROM jobs WHERE id = :job_id
+-- name: delete_jobs
+DELETE FROM jobs WHERE id {in ids}
 
--- name: edit_job
-UPDATE jobs SET definition = :definition, agent = :agent, version = version + 1, scheduled_at = :scheduled_at,
-  changed_at = :now WHERE id = :job_id
+-- name: edit_jobs
+UPDATE jobs AS j SET name = edited.name, definition = edited.definition, agent = edited.agent, version = j.version + 1,
+  scheduled_at = edited.scheduled_at, changed_at = :now, fleet = edited.fleet, origin = edited.origin
+FROM {rows edited: job_id text, name text, definition text, agent text, scheduled_at bigint, fleet text, origin text}
+WHERE j.id = edited.job_id
 
--- name: enable_job
-UPDATE jobs SET is_enabled = :is_enabled, is_proposed = 0, version = version + 1, changed_at = :now WHERE id = :job_id
+-- name: place_jobs
+UPDATE jobs AS j SET fleet = placed.fleet, origin = placed.origin
+FROM {rows placed: job_id text, fleet text, origin text} WHERE j.id = placed.job_id
+
+-- name: enable_jobs
+UPDATE jobs SET is_enabled = :is_enabled, is_proposed = 0, version = version + 1, changed_at = :now WHERE id {in ids}
 
 -- name: pause_job
 UPDATE plans SET paused_until = CAST(:paused_until AS BIGINT), pause_note = CAST(:note AS TEXT) WHERE job_id = :job_id

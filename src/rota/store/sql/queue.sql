@@ -44,6 +44,9 @@ SELECT {use waiting_columns} FROM queue q JOIN runs r ON r.job_id = q.job_id AND
 -- name: expired_in_queue
 SELECT {use waiting_columns} FROM queue q WHERE q.expires_at <= :now ORDER BY q.expires_at LIMIT :most {lock q}
 
+-- name: queue_depths
+SELECT pool, priority, count(*) FROM queue GROUP BY pool, priority ORDER BY pool, priority
+
 -- name: is_queue_empty
 SELECT 1 FROM queue ORDER BY pool, priority, start_after, run_id LIMIT 1
 

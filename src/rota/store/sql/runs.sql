@@ -16,6 +16,22 @@ SELECT {use run_columns} FROM runs r WHERE r.id {in ids} ORDER BY r.id
 -- name: runs
 SELECT {use run_columns} FROM runs r WHERE r.id < :before ORDER BY r.id DESC LIMIT :most
 
+-- name: filtered_runs
+SELECT {use run_columns} FROM runs r
+WHERE r.id < :before AND r.id >= :since
+  AND (CAST(:job_id AS TEXT) IS NULL OR r.job_id = CAST(:job_id AS TEXT))
+  AND (CAST(:agent AS TEXT) IS NULL OR r.agent = CAST(:agent AS TEXT))
+  AND (CAST(:cause AS TEXT) IS NULL OR r.cause = CAST(:cause AS TEXT))
+  AND (CAST(:any_state AS BIGINT) = 1 OR r.state {in states})
+ORDER BY r.id DESC LIMIT :most
+
+-- name: runs_due
+SELECT {use run_columns} FROM runs r
+WHERE r.job_id = :job_id AND r.due_at >= :begin AND r.due_at <= :end ORDER BY r.due_at
+
+-- name: run_counts
+SELECT state, count(*) FROM runs WHERE id >= :since GROUP BY state ORDER BY state
+
 -- name: runs_of_job
 SELECT {use run_columns} FROM runs r WHERE r.job_id = :job_id AND r.id < :before ORDER BY r.id DESC LIMIT :most
 
