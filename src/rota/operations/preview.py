@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from itertools import islice
 
 import msgspec
 
-from rota.core.decision import Moment
-from rota.core.governor import decide
 from rota.core.job import JobState
 from rota.core.schedule import (
     LAST_INSTANT,
@@ -17,10 +16,14 @@ from rota.core.schedule import (
     check_schedule,
     format_schedule,
     next_times,
+    parse_schedule,
     schedule_type,
 )
 from rota.core.words import ClockChangeNight, clock_change_nights, in_words
 from rota.core.zone import zone_named
+from rota.ledger.site import Site
+from rota.operations.foreseeing import foreseen_times
+from rota.operations.inputs import Count, Instant, Line, Zone
 
 # Both clock changes of a year, wherever in it one asks.
 LOOK_AHEAD = timedelta(days=370)
@@ -33,8 +36,8 @@ _LAST_LOOK = LAST_INSTANT - timedelta(days=3)
 class DueTime(msgspec.Struct, frozen=True):
     """One due time: the instant, what the wall clock shows, and a note where a clock change moved it."""
 
-    at: datetime
-    local: datetime
+    at: Instant
+    local: Instant
     note: str = ""
 
 
@@ -46,6 +49,14 @@ class Preview(msgspec.Struct, frozen=True):
     warnings: tuple[str, ...]
     times: tuple[DueTime, ...]
     clock_changes: tuple[ClockChangeNight, ...]
+
+
+async def preview_schedule(
+    site: Site, *, schedule: Line, timezone: Zone = "UTC", count: Count = 5, after: Instant | None = None
+) -> Preview:
+    """A schedule in words, its next due times, and the nights on which clocks change."""
+    now = after or site.clock.now()
+    return preview(parse_schedule(schedule, now=now), now=now, zone=timezone, count=count)
 
 
 def preview(schedule: Schedule, *, now: datetime, zone: str, count: int) -> Preview:
@@ -76,19 +87,7 @@ def first_times(schedule: Schedule, *, now: datetime, zone: str, count: int) -> 
 
 def coming_times(now: datetime, state: JobState, count: int) -> tuple[datetime, ...]:
     """When a new job will run if every run takes no time, with all that its timing says."""
-    times: list[datetime] = []
-    decision = decide(now, state, moment=Moment.CREATED)
-    while (at := decision.next_run_at) is not None and len(times) < count and (not times or at > times[-1]):
-        times.append(at)
-        state = msgspec.structs.replace(
-            state,
-            planned=None,
-            fired_until=decision.match_at or at,
-            started_count=state.started_count + 1,
-            last_completed_at=at,
-        )
-        decision = decide(at, state, moment=Moment.SETTLED)
-    return tuple(times)
+    return tuple(at for at, _ in islice(foreseen_times(now, state), count))
 
 
 def _later(now: datetime, wait: timedelta) -> datetime:

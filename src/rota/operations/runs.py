@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import msgspec
 
-from rota.core.decision import describe
 from rota.core.run import LIVE, Cause, RunState
 from rota.core.settlement import Outcome
 from rota.errors import ConflictError, NotFoundError
@@ -12,10 +11,25 @@ from rota.ledger.plans import hold
 from rota.ledger.record import end_waiting
 from rota.ledger.requests import Requested, request_run
 from rota.ledger.site import Site
-from rota.ports.records import OutputRecord, RunRecord, encode, trail_of
+from rota.operations.auditing import Change, put_on_record
+from rota.operations.inputs import Cursor, Instant, Key, Limit, Name, Sequence, Text
+from rota.operations.jobs import find_job, may_see
+from rota.operations.views import (
+    OutputView,
+    Page,
+    RequestedRun,
+    RunDetail,
+    RunView,
+    output_view,
+    requested_view,
+    run_detail,
+    run_view,
+)
+from rota.operations.waiting import waits_for
+from rota.ports.records import RunRecord, encode, micros
 from rota.ports.store import Transaction
 
-_LAST = "run_z"
+_FIRST, _LAST = "run_0", "run_z"
 
 
 class CancelledRun(msgspec.Struct, frozen=True):
@@ -26,16 +40,18 @@ class CancelledRun(msgspec.Struct, frozen=True):
 
 
 async def find_run(site: Site, run_id: str) -> RunRecord:
-    """A run by its id, the beginning of it, or its last digits as lists show them."""
+    """A run by its id; for people who type, also by the beginning of it if only one has it."""
 
     async def body(tx: Transaction) -> list[RunRecord]:
         exact = await tx.find_run(run_id=run_id)
         if exact is not None:
             return [exact]
+        if not site.caller.is_person:
+            return []
         prefix = run_id if run_id.startswith("run_") else f"run_{run_id}"
         return await tx.runs_by_prefix(prefix=prefix, end=prefix + "g", most=3)
 
-    found = await site.store.read(body)
+    found = [run for run in await site.store.read(body) if may_see(site.caller, run.agent, run.job_id)]
     if len(found) == 1:
         return found[0]
     if not found:
@@ -43,36 +59,84 @@ async def find_run(site: Site, run_id: str) -> RunRecord:
     raise ConflictError(f'"{run_id}" could be several runs. Give more of the id.')
 
 
-async def list_runs(site: Site, *, job_id: str | None = None, most: int = 20) -> list[RunRecord]:
-    """The latest runs, newest first."""
-    if job_id is None:
-        return await site.store.read(lambda tx: tx.runs(before=_LAST, most=most))
-    return await site.store.read(lambda tx: tx.runs_of_job(job_id=job_id, before=_LAST, most=most))
+async def list_runs(  # noqa: PLR0913 - a filter for each facet
+    site: Site,
+    *,
+    job: Name | None = None,
+    agent: Name | None = None,
+    state: tuple[RunState, ...] = (),
+    cause: Cause | None = None,
+    since: Instant | None = None,
+    until: Instant | None = None,
+    after: Cursor | None = None,
+    limit: Limit = 100,
+) -> Page[RunView]:
+    """Runs, the latest first. ``since`` and ``until`` are about when a run was put on record."""
+    job_id = await _job_id(site, job) if job is not None else None
+    begin = _FIRST if since is None else f"run_{micros(since):014x}"
+    end = min(after or _LAST, _LAST if until is None else f"run_{micros(until):014x}")
+
+    async def body(tx: Transaction) -> list[RunRecord]:
+        if job_id is not None and not (agent or state or cause or since):
+            return await tx.runs_of_job(job_id=job_id, before=end, most=limit + 1)
+        return await tx.filtered_runs(
+            before=end,
+            since=begin,
+            job_id=job_id,
+            agent=agent or site.caller.agent,
+            cause=cause,
+            any_state=int(not state),
+            states=list(state),
+            most=limit + 1,
+        )
+
+    rows = await site.store.read(body)
+    shown = tuple(run_view(run) for run in rows[:limit] if may_see(site.caller, run.agent, run.job_id))
+    return Page(shown, rows[limit - 1].id if len(rows) > limit else None)
 
 
-async def cancel_run(site: Site, run_id: str, *, by: str, reason: str = "by_hand") -> CancelledRun:
-    """End a run: at once if it waits; one that runs is told to, and its worker confirms."""
-    record, now = await find_run(site, run_id), site.clock.now()
+async def _job_id(site: Site, job: str) -> str:
+    """The job, or the one of this name that was last seen before it was removed."""
+    try:
+        return (await find_job(site, job)).id
+    except NotFoundError:
+        latest = await site.store.read(lambda tx: tx.runs_of_name(job=job, before=_LAST, most=1))
+        if not latest or not may_see(site.caller, latest[0].agent, latest[0].job_id):
+            raise
+        return latest[0].job_id
+
+
+async def show_run(site: Site, *, run: Name) -> RunDetail:
+    """Everything that is kept of a run, why it happened, and what it waits for."""
+    record = await find_run(site, run)
+    return run_detail(record, waits_for=await waits_for(site, record))
+
+
+async def cancel_run(site: Site, *, run: Name, reason: Text = "by_hand") -> CancelledRun:
+    """End a run with everything it has started: at once if it waits; one that runs is told to, and confirms."""
+    record, now = await find_run(site, run), site.clock.now()
+    by = site.caller.name
 
     async def body(tx: Transaction) -> CancelledRun:
-        (run,) = await tx.lock_runs(ids=[record.id])
-        if run.state not in LIVE:
-            raise ConflictError(f"{run.id} has ended already: {run.state}")
-        if run.state == RunState.RUNNING:
-            await tx.ask_cancel(ids=[run.id], cancel=encode({"by": by, "reason": reason}))
+        (held,) = await tx.lock_runs(ids=[record.id])
+        if held.state not in LIVE:
+            raise ConflictError(f"{held.id} has ended already: {held.state}")
+        change = _change("run.cancel", held, "run.cancel_asked", after={"reason": reason})
+        await put_on_record(tx, now, site, msgspec.structs.replace(change, before={"state": held.state}))
+        if held.state == RunState.RUNNING:
+            await tx.ask_cancel(ids=[held.id], cancel=encode({"by": by, "reason": reason}))
             await tx.ring()
-            return CancelledRun(run.id, is_ended=False)
-        waiting = await tx.queue_of_runs(ids=[run.id])
-        outcome = Outcome(state=RunState.CANCELLED, reason=reason, error=f"by {by}")
-        await end_waiting(tx, now, waiting, outcome, site)
-        return CancelledRun(run.id, is_ended=True)
+            return CancelledRun(held.id, is_ended=False)
+        waiting = await tx.queue_of_runs(ids=[held.id])
+        await end_waiting(tx, now, waiting, Outcome(state=RunState.CANCELLED, reason=reason, error=f"by {by}"), site)
+        return CancelledRun(held.id, is_ended=True)
 
     return await site.store.write(body)
 
 
-async def retry_run(site: Site, run_id: str) -> Requested:
+async def retry_run(site: Site, *, run: Name, key: Key | None = None) -> RequestedRun:
     """Ask for the work of a run once more, with the same input."""
-    record, now = await find_run(site, run_id), site.clock.now()
+    record, now = await find_run(site, run), site.clock.now()
     if record.state in LIVE:
         raise ConflictError(f"{record.id} has not ended: {record.state}")
 
@@ -80,18 +144,21 @@ async def retry_run(site: Site, run_id: str) -> Requested:
         job = (await hold(tx, [record.job_id])).get(record.job_id)
         if job is None:
             raise NotFoundError(f'The job "{record.job}" is gone, so its run cannot be done again.')
-        return await request_run(tx, now, site, job, cause=Cause.MANUAL, input_text=record.input)
+        requested = await request_run(tx, now, site, job, cause=Cause.MANUAL, key=key, input_text=record.input)
+        if requested.is_new:
+            after = {"run": requested.run_id}
+            await put_on_record(tx, now, site, _change("run.retry", record, "run.retry_asked", after=after))
+        return requested
 
-    return await site.store.write(body)
+    return requested_view(await site.store.write(body))
 
 
-async def read_output(site: Site, run_id: str, *, after: int = 0, most: int = 500) -> list[OutputRecord]:
-    """The output of a run after a sequence number, in order."""
-    return await site.store.read(lambda tx: tx.output(run_id=run_id, after=after, most=most))
+async def read_output(site: Site, *, run: Name, after: Sequence = 0, limit: Limit = 500) -> Page[OutputView]:
+    """The output of a run after a sequence number, in order. ``next`` goes on from the last piece there is."""
+    record = await find_run(site, run)
+    rows = await site.store.read(lambda tx: tx.output(run_id=record.id, after=after, most=limit))
+    return Page(tuple(output_view(row) for row in rows), str(rows[-1].sequence) if len(rows) == limit else None)
 
 
-def why(run: RunRecord) -> tuple[str, ...]:
-    """Why this run happened, and how it ended, a line a step."""
-    cause = f"cause: {run.cause}" + (f" (attempt {run.attempt} of {run.origin})" if run.attempt > 1 else "")
-    end = f"{run.state}" + (f": {run.reason}" if run.reason else "") + (f", {run.error}" if run.error else "")
-    return (cause, *describe(trail_of(run.trail)), end)
+def _change(operation: str, run: RunRecord, event: str, *, after: object) -> Change:
+    return Change(operation=operation, subject=run.id, event=event, after=after, job=run.job, run_id=run.id)

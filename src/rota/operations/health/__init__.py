@@ -1,0 +1,1 @@
+"""Health: what is wrong here, and what to do about it."""

@@ -1,0 +1,1 @@
+"""Simulation: what the coming days will look like."""
