@@ -1,0 +1,1 @@
+"""The HTTP door: translates requests into operations and their answers back, and decides nothing itself."""
