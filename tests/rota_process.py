@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -87,6 +88,11 @@ def engine(db: str, folder: Path, *words: str) -> Iterator[EngineProcess]:
     finally:
         if running.process.poll() is None:
             running.stop()
+
+
+def instant_of(text: str) -> datetime:
+    """A time as JSON has it."""
+    return datetime.fromisoformat(text)
 
 
 def ended_runs(db: str, job: str | None = None) -> list[dict[str, Any]]:

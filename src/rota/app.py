@@ -4,27 +4,34 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import getpass
 import os
 import random  # noqa: TID251 - the one source of chance
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, nullcontext
 from datetime import UTC, datetime, timedelta
+from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rota.errors import ScheduleError
 
 if TYPE_CHECKING:
     from rota.actions.http import Http
     from rota.actions.output import RunOutput
-    from rota.engine.engine import Engine
+    from rota.engine.engine import Engine, Meter
+    from rota.engine.work import Credentials
     from rota.ledger.site import Settings, Site
+    from rota.operations.premises import Premises
     from rota.ports.action import Action, Work
     from rota.ports.bell import Bell
+    from rota.ports.caller import Caller
     from rota.ports.store import Store, Transaction
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _PRECISION = timedelta(milliseconds=2)
+# ROTA on the keys of a telephone.
+PORT = 7682
 _POSTGRES = ("postgres://", "postgresql://")
 
 
@@ -48,10 +55,10 @@ class SystemClock:
     """The machine's clock, set by that of the database where several machines share one."""
 
     def __init__(self) -> None:
-        self._offset = timedelta()
+        self.offset = timedelta()
 
     def now(self) -> datetime:
-        return system_now() + self._offset
+        return system_now() + self.offset
 
     async def agree(self, store: Store) -> None:
         if not store.is_shared:
@@ -62,7 +69,7 @@ class SystemClock:
         difference = _EPOCH + timedelta(microseconds=answer) - (asked + (answered - asked) / 2)
         # Only what the length of the question cannot explain is a difference.
         if abs(difference) > (answered - asked) / 2 + _PRECISION:
-            self._offset += difference
+            self.offset += difference
 
     async def wait(self, event: asyncio.Event, *, until: datetime | None) -> bool:
         timeout = None if until is None else max(0.0, (until - self.now()).total_seconds())
@@ -97,21 +104,40 @@ class SystemEntropy:
 
 def default_database() -> str:
     """Where the store is unless told otherwise: a file in the user's data folder."""
-    return os.environ.get("ROTA_DB") or str(_data_folder() / "rota.db")
+    return os.environ.get("ROTA_DB") or str(data_folder() / "rota.db")
 
 
 def log_folder(database: str) -> Path:
     """Where an engine keeps its log: beside the file that it works on, else in the user's data folder."""
-    return _data_folder() if is_postgres(database) else Path(database).absolute().parent
+    return data_folder() if is_postgres(database) else Path(database).absolute().parent
 
 
-def _data_folder() -> Path:
+def data_folder() -> Path:
+    """Where what belongs to a user of this machine is kept."""
     home = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
     return Path(home) / "rota"
 
 
 def is_postgres(database: str) -> bool:
     return database.startswith(_POSTGRES)
+
+
+def premises_of(database: str, *, host: str = "127.0.0.1", port: int = PORT, is_serving: bool = False) -> Premises:
+    """Where this program stands."""
+    from rota.operations.premises import Premises  # noqa: PLC0415
+
+    folder = log_folder(database)
+    # Each database has a token of its own.
+    is_server = is_postgres(database)
+    name = f"postgres-{sha256(database.encode()).hexdigest()[:12]}" if is_server else Path(database).name
+    return Premises(
+        database=database,
+        token_file=str(folder / f"{name}.token"),
+        log_folder=str(folder),
+        host=host,
+        port=port,
+        is_serving=is_serving,
+    )
 
 
 def make_store(database: str, *, is_rehearsed: bool = False) -> tuple[Store, Bell]:
@@ -136,20 +162,45 @@ def make_store(database: str, *, is_rehearsed: bool = False) -> tuple[Store, Bel
     return SqlStore(SqliteDatabase(Path(database), on_ring=bell.ring)), bell
 
 
-def make_site(store: Store, *, settings: Settings | None = None) -> Site:
+def local_caller() -> Caller:
+    """The person at this machine: whoever can reach the store may do everything, under their own name."""
+    from rota.ports.caller import Caller, Door  # noqa: PLC0415
+
+    try:
+        name = getpass.getuser()
+    except (KeyError, OSError):
+        name = f"uid {os.getuid()}"
+    return Caller(name=name, door=Door.CLI)
+
+
+def make_site(store: Store, *, settings: Settings | None = None, caller: Caller | None = None) -> Site:
     """A place to write from: this process, with a name that no other has."""
     from rota.ledger.site import Site, settings_from  # noqa: PLC0415
+    from rota.ports.caller import ENGINE  # noqa: PLC0415
 
     entropy, clock = SystemEntropy(), SystemClock()
     (worker,) = entropy.ids("wrk", clock.now(), 1)
     return Site(
-        store=store, clock=clock, entropy=entropy, worker=worker, settings=settings or settings_from(os.environ)
+        store=store,
+        clock=clock,
+        entropy=entropy,
+        worker=worker,
+        settings=settings or settings_from(os.environ),
+        caller=caller or ENGINE,
     )
 
 
+class Workshop(NamedTuple):
+    """An open store with all that an engine needs around it."""
+
+    site: Site
+    bell: Bell
+    http: Http
+
+
 @asynccontextmanager
-async def running_engine(database: str) -> AsyncIterator[Engine]:
-    """An engine on an open store, in a process of its own, with all it needs; on SQLite it holds the file's lock."""
+async def open_workshop(database: str) -> AsyncIterator[Workshop]:
+    """A place for one engine, in a process of its own; on SQLite it holds the file's lock."""
     from rota.actions.http import Http  # noqa: PLC0415
     from rota.store.engine_lock import EngineLock  # noqa: PLC0415
 
@@ -160,13 +211,29 @@ async def running_engine(database: str) -> AsyncIterator[Engine]:
     with nullcontext() if is_postgres(database) else EngineLock(Path(database), site.worker):
         await store.open()
         try:
-            yield make_engine(site, bell, http)
+            yield Workshop(site, bell, http)
         finally:
             await http.close()
             await store.close()
 
 
-def make_engine(site: Site, bell: Bell, http: Http) -> Engine:
+@asynccontextmanager
+async def running_engine(database: str) -> AsyncIterator[Engine]:
+    """An engine without doors."""
+    async with open_workshop(database) as shop:
+        yield make_engine(shop, credentials=await credentials_of(shop.site, os.environ.get("ROTA_API_URL")))
+
+
+async def credentials_of(site: Site, api_url: str | None) -> Credentials:
+    """What children get to knock on Rota's door with: a token of their run, and where the door is."""
+    from rota.operations.tokens import run_signing_key, run_token  # noqa: PLC0415
+
+    key = await run_signing_key(site)
+    url = {"ROTA_API_URL": api_url} if api_url else {}
+    return lambda run: {"ROTA_API_TOKEN": run_token(key, run.id, run.token), **url}
+
+
+def make_engine(shop: Workshop, *, credentials: Credentials = lambda _: {}, meter: Meter | None = None) -> Engine:
     """An engine that can do every kind of action there is."""
     from rota.actions.command import Command  # noqa: PLC0415
     from rota.actions.machine import LocalMachine  # noqa: PLC0415
@@ -179,10 +246,11 @@ def make_engine(site: Site, bell: Bell, http: Http) -> Engine:
     hide_from_children()
     actions: dict[ActionKind, Action] = {
         ActionKind.COMMAND: Command(),
-        ActionKind.HTTP: http,
+        ActionKind.HTTP: shop.http,
         ActionKind.PYTHON: PythonCall(),
     }
-    return Engine(site, LocalMachine(), bell, actions, output_maker(site))
+    make_output = output_maker(shop.site)
+    return Engine(shop.site, LocalMachine(), shop.bell, actions, make_output, credentials=credentials, meter=meter)
 
 
 def output_maker(site: Site) -> Callable[[Work], RunOutput]:
@@ -199,41 +267,12 @@ def output_maker(site: Site) -> Callable[[Work], RunOutput]:
 
         await site.store.write(body)
 
-    return lambda work: RunOutput(work.run_id, keep, site.clock, secrets=secrets_of(work.definition.action))
+    def make(work: Work) -> RunOutput:
+        secrets = (*secrets_of(work.definition.action), *_tokens(work))
+        return RunOutput(work.run_id, keep, site.clock, secrets=secrets)
+
+    return make
 
 
-async def migrate_database(database: str) -> tuple[str, ...]:
-    """Bring the tables up to date; the names of what was applied. SQLite does so whenever it is opened."""
-    if is_postgres(database):
-        from rota.store.postgres import PostgresDatabase  # noqa: PLC0415
-
-        return await PostgresDatabase(database).migrate()
-    from rota.store.sqlite import SqliteDatabase  # noqa: PLC0415
-
-    sqlite = SqliteDatabase(Path(database))
-    applied = sqlite.missing()
-    await sqlite.open()
-    await sqlite.close()
-    return applied
-
-
-async def check_database(database: str) -> list[str]:
-    """Damage and contradictions, a sentence each."""
-    from rota.operations.health import contradictions  # noqa: PLC0415
-
-    store, _ = make_store(database)
-    await store.open()
-    try:
-        return [*await store.damage(), *await contradictions(store)]
-    finally:
-        await store.close()
-
-
-async def vacuum_database(database: str) -> None:
-    """Give unused space back."""
-    store, _ = make_store(database)
-    await store.open()
-    try:
-        await store.vacuum()
-    finally:
-        await store.close()
+def _tokens(work: Work) -> Iterator[str]:
+    return (value for name, value in work.credentials.items() if name.endswith("_TOKEN"))

@@ -9,7 +9,9 @@ import logging
 import os
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
+from io import TextIOWrapper
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import IO, Any
@@ -49,13 +51,22 @@ def configure(stream: IO[str] | None = None, *, folder: Path | None = None, leve
 
 def _add_file(folder: Path) -> None:
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        handler = RotatingFileHandler(_free_file(folder), maxBytes=_FILE_SIZE, backupCount=_FILES, encoding="utf-8")
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        handler = _PrivateFileHandler(_free_file(folder), maxBytes=_FILE_SIZE, backupCount=_FILES, encoding="utf-8")
     except OSError as error:
         log("log.unwritable", level=logging.WARNING, folder=str(folder), reason=error.strerror)
         return
     handler.setFormatter(_AsJson())
     _logger.addHandler(handler)
+
+
+class _PrivateFileHandler(RotatingFileHandler):
+    """Logs hold names and reasons of a fleet; other users of the machine need not read them."""
+
+    def _open(self) -> TextIOWrapper:
+        with suppress(OSError):
+            os.close(os.open(self.baseFilename, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        return super()._open()
 
 
 def _free_file(folder: Path) -> Path:

@@ -25,6 +25,7 @@ class FakeClock:
 
     def __init__(self, now: datetime) -> None:
         self._now = now
+        self.offset = timedelta()
         self._waiting: list[tuple[datetime, asyncio.Future[None]]] = []
         self.changed = asyncio.Event()
 

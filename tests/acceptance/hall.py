@@ -66,7 +66,7 @@ class Hall:
 
         async def ask(site: Site) -> None:
             for definition in definitions:
-                await jobs.add_job(site, definition)
+                await jobs.save_job(site, definition)
 
         self._within_store(ask)
 
@@ -74,7 +74,7 @@ class Hall:
         """Ask for a run of each, in this order, as ``rota job run`` does; their ids."""
 
         async def ask(site: Site) -> list[str]:
-            return [(await jobs.run_job(site, name)).run_id for name in names]
+            return [(await jobs.run_job(site, job=name)).run_id for name in names]
 
         return self._within_store(ask)
 

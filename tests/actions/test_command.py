@@ -1,6 +1,6 @@
 """Commands: what a child is given, how it ends, and what is said before it starts (SPEC section 5)."""
 
-# ruff: noqa: ASYNC240, S604 - tests may look at files, and shells are what is tested
+# ruff: noqa: S604 - tests may look at files, and shells are what is tested
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from rota.core.job import Timing
 from rota.core.run import RunState
 from rota.core.schedule import parse_schedule
 from rota.core.settlement import Outcome
-from rota.ledger.jobs import add_jobs
+from rota.ledger.jobs import Edit, Placed, add_jobs, edit_jobs
 from rota.operations import jobs
 from rota.ports.records import JobRecord, RunRecord, instant
 from rota.testing import HandCranked
@@ -28,7 +28,8 @@ def job(name: str, line: str = "every 5m", *, timing: dict[str, object] | None =
 
 
 async def save(hand: HandCranked, *definitions: Definition, slots: int = 100) -> None:
-    await hand.site.store.write(lambda tx: add_jobs(tx, hand.clock.now(), hand.site, definitions))
+    new = [Placed(one) for one in definitions]
+    await hand.site.store.write(lambda tx: add_jobs(tx, hand.clock.now(), hand.site, new))
     for pool in {definition.pool for definition in definitions}:
         await hand.site.store.write(lambda tx, pool=pool: tx.size_slot(scope="pool", name=pool, size=slots))
 
@@ -42,6 +43,11 @@ async def runs_of(hand: HandCranked, name: str) -> list[RunRecord]:
 
 async def record_of(hand: HandCranked, name: str) -> JobRecord:
     return await jobs.find_job(hand.site, name)
+
+
+async def change_definition(hand: HandCranked, name: str, definition: Definition) -> None:
+    edit = Edit(await record_of(hand, name), Placed(definition))
+    await hand.site.store.write(lambda tx: edit_jobs(tx, hand.clock.now(), hand.site, [edit]))
 
 
 async def states(hand: HandCranked, name: str) -> Counter[str]:

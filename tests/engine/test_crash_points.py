@@ -13,7 +13,8 @@ from rota.core.job import Timing
 from rota.core.schedule import parse_schedule
 from rota.core.settlement import SettleRules
 from rota.operations import jobs
-from rota.operations.health import contradictions
+from rota.operations.database import contradictions
+from rota.operations.views import job_view
 from rota.ports.action import Output, Result, Started, Work
 from rota.ports.store import Store
 from rota.testing import FakeAction, FakeClock, HandCranked
@@ -97,7 +98,7 @@ async def test_a_run_is_in_the_documented_state_when_its_worker_died(
     await first.open()
     await save(first, job("work", "every 1h" if cause == "schedule" else "manual", agent="coder"))
     if cause == "manual":
-        await jobs.run_job(first.site, "work")
+        await jobs.run_job(first.site, job="work")
     await live_until(first, point)
     second, other = await second_life(store, clock)
     state, begun = POINTS[point]
@@ -153,6 +154,6 @@ async def test_a_job_is_paused_when_it_took_its_worker_with_it_three_times(store
     await last.open()
     await last.crank(clock.now() + timedelta(hours=1))
     assert await states(last, "deadly") == {"lost": 3}
-    shown = jobs.view(clock.now(), await jobs.find_job(last.site, "deadly"))
+    shown = job_view(clock.now(), await jobs.find_job(last.site, "deadly"))
     assert shown.paused_until is not None
     assert "3" in (shown.pause_note or "")

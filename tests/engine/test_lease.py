@@ -85,7 +85,7 @@ async def test_a_worker_starts_anew_when_it_was_taken_for_dead(
     workers = {worker.id: worker for worker in await store.read(lambda tx: tx.live_workers())}
     assert workers["wrk_1"].status == "alive"
     # What it takes from now on is resolved again if it dies.
-    await jobs.run_job(hand.site, "slow")
+    await jobs.run_job(hand.site, job="slow")
     await hand.step()
     clock.set(NOW + 183 * SECOND)
     await other.engine.reconcile.step()
@@ -104,7 +104,7 @@ async def test_results_wait_when_the_database_is_away(hand: HandCranked, clock: 
     """GUARANTEES G15: "database away …: nothing starts, results wait"."""
     hand.action._decide = lambda _: (timedelta(minutes=1), OK)
     await save(hand, job("slow", "manual"))
-    await jobs.run_job(hand.site, "slow")
+    await jobs.run_job(hand.site, job="slow")
     await hand.step()
     clock.set(NOW + timedelta(minutes=1))
     await hand._settle()
@@ -117,7 +117,7 @@ async def test_results_wait_when_the_database_is_away(hand: HandCranked, clock: 
 async def test_a_clock_agrees_with_the_database_when_several_machines_share_it(store: Store) -> None:
     """SPEC 4: "Now is the database's time"."""
     wrong = SystemClock()
-    wrong._offset = timedelta(hours=1)
+    wrong.offset = timedelta(hours=1)
     await wrong.agree(store)
     difference = wrong.now() - system_now()
     assert abs(difference - (timedelta() if store.is_shared else timedelta(hours=1))) < SECOND
@@ -140,7 +140,7 @@ async def test_a_run_waits_when_its_start_cannot_be_recorded(store: Store, clock
     hand = HandCranked(store, clock, action=CutOffAction(clock, store))
     await hand.open()
     await save(hand, job("slow", "manual"))
-    await jobs.run_job(hand.site, "slow")
+    await jobs.run_job(hand.site, job="slow")
     await hand.engine.claim.step()
     while clock.next_at != NOW + SECOND:
         clock.changed.clear()

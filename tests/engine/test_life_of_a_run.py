@@ -15,11 +15,25 @@ from rota.core.run import RunState
 from rota.core.settlement import Outcome, SettleRules
 from rota.errors import ConflictError
 from rota.operations import jobs, runs
+from rota.operations.views import job_view
 from rota.ports.action import Work
 from rota.ports.records import instant, instant_or_none, trail_of
 from rota.testing import FakeClock, HandCranked
 from tests.engine.conftest import NOW
-from tests.engine.jobs import FAILED, HOUR, MINUTE, OK, clocks, job, record_of, runs_of, save, states, used_slots
+from tests.engine.jobs import (
+    FAILED,
+    HOUR,
+    MINUTE,
+    OK,
+    change_definition,
+    clocks,
+    job,
+    record_of,
+    runs_of,
+    save,
+    states,
+    used_slots,
+)
 
 pytestmark = pytest.mark.anyio
 
@@ -133,7 +147,7 @@ async def test_a_job_is_paused_with_a_note_when_it_fails_too_often(hand: HandCra
     hand.action._decide = lambda _: (timedelta(), FAILED)
     await save(hand, job("report", "*/5 * * * *", settle=SettleRules(pause_after=2)))
     await hand.crank(NOW + HOUR)
-    shown = jobs.view(hand.clock.now(), await record_of(hand, "report"))
+    shown = job_view(hand.clock.now(), await record_of(hand, "report"))
     assert (shown.status, shown.pause_note, shown.next_run_at) == ("paused", "2 failures in a row", None)
     assert await states(hand, "report") == {"failed: exit": 2}
 
@@ -141,10 +155,10 @@ async def test_a_job_is_paused_with_a_note_when_it_fails_too_often(hand: HandCra
 async def test_times_passed_in_a_pause_are_one_row_when_it_ends(hand: HandCranked) -> None:
     """SPEC 3: "The times passed become one `skipped: paused` row with a count"."""
     await save(hand, job("report", "*/10 * * * *"))
-    await jobs.pause_job(hand.site, "report")
+    await jobs.pause_job(hand.site, job="report")
     await hand.crank(NOW + 35 * MINUTE)
     assert await runs_of(hand, "report") == []
-    await jobs.resume_job(hand.site, "report")
+    await jobs.resume_job(hand.site, job="report")
     await hand.crank(NOW + 40 * MINUTE)
     skipped, run = await runs_of(hand, "report")
     assert (skipped.state, skipped.reason, skipped.folded, clocks([skipped])) == ("skipped", "paused", 3, ["10:10"])
@@ -209,15 +223,15 @@ async def test_a_cycle_is_refused_when_it_is_saved(hand: HandCranked) -> None:
     await save(hand, job("a", "after b"))
     with pytest.raises(ConflictError, match="fire each other without end: "):
         await save(hand, job("b", "after a"))
-    assert [one.name for one in await jobs.list_jobs(hand.site)] == ["a"]
+    assert [one.name for one in (await jobs.list_jobs(hand.site)).items] == ["a"]
 
 
 async def test_a_job_is_gone_and_its_history_stays_when_it_was_not_to_be_kept(hand: HandCranked) -> None:
     """SPEC 2: "`keep: false` removes the job after a *successful* run, its history stays"."""
     await save(hand, job("once", "once 2026-03-02T10:30+00:00 keep false"))
     await hand.crank(NOW + HOUR)
-    assert await jobs.list_jobs(hand.site) == []
-    (run,) = await runs.list_runs(hand.site)
+    assert (await jobs.list_jobs(hand.site)).items == ()
+    (run,) = (await runs.list_runs(hand.site)).items
     assert (run.job, run.state) == ("once", "succeeded")
 
 
@@ -225,7 +239,7 @@ async def test_a_job_ends_when_it_has_run_often_enough(hand: HandCranked) -> Non
     await save(hand, job("report", "*/10 * * * *", timing={"max_runs": 2}))
     await hand.crank(NOW + HOUR)
     assert await states(hand, "report") == {"succeeded": 2}
-    assert jobs.view(hand.clock.now(), await record_of(hand, "report")).status == "ended"
+    assert job_view(hand.clock.now(), await record_of(hand, "report")).status == "ended"
 
 
 async def test_every_occurrence_has_one_run_when_hours_pass(hand: HandCranked) -> None:
@@ -248,7 +262,7 @@ async def test_a_run_ends_by_the_new_definition_when_its_job_was_edited_meanwhil
     hand.action._decide = lambda _: (7 * MINUTE, OK)
     await save(hand, job("report", "*/20 * * * *"))
     await hand.crank(NOW + 21 * MINUTE)
-    await jobs.edit_job(hand.site, "report", job("report", "every 5m"))
+    await change_definition(hand, "report", job("report", "every 5m"))
     await hand.crank(NOW + 28 * MINUTE)
     assert await states(hand, "report") == {"succeeded": 1}
     assert instant_or_none((await record_of(hand, "report")).next_run_at) == NOW + 32 * MINUTE
@@ -262,7 +276,7 @@ async def test_a_success_ends_a_streak_when_the_failure_counted_only_after_its_s
     patient = SettleRules(retry=Retry(max=1, first=2 * HOUR))
     await save(hand, job("report", "0 * * * *", settle=patient))
     await hand.crank(NOW + HOUR + 50 * MINUTE)
-    await jobs.run_job(hand.site, "report")
+    await jobs.run_job(hand.site, job="report")
     await hand.crank(NOW + 2 * HOUR + 10 * MINUTE)
     # At noon the retry gave way to the next occurrence, so its failure counts now.
     assert (await record_of(hand, "report")).failure_count == 1
@@ -278,16 +292,16 @@ async def test_swallowed_times_are_told_when_something_happens_between_a_pause_a
     definition = job("report", "*/30 * * * *", overlap=OverlapRules(Overlap.QUEUE, 1))
     await save(hand, definition)
     await hand.crank(NOW + 65 * MINUTE)
-    await jobs.pause_job(hand.site, "report")
+    await jobs.pause_job(hand.site, job="report")
     await hand.crank(NOW + 3 * HOUR + 5 * MINUTE)
-    await jobs.resume_job(hand.site, "report")
+    await jobs.resume_job(hand.site, job="report")
     if meddling == "a cancel":
         (queued,) = [run for run in await runs_of(hand, "report") if run.state == "queued"]
-        await runs.cancel_run(hand.site, queued.id, by="somebody")
+        await runs.cancel_run(hand.site, run=queued.id)
     elif meddling == "an edit":
-        await jobs.edit_job(hand.site, "report", msgspec.structs.replace(definition, description="new"))
+        await change_definition(hand, "report", msgspec.structs.replace(definition, description="new"))
     else:
-        await jobs.pause_job(hand.site, "report", until=NOW + 4 * HOUR)
+        await jobs.pause_job(hand.site, job="report", until=NOW + 4 * HOUR)
     await hand.step()
     (told,) = [run for run in await runs_of(hand, "report") if run.reason == "paused"]
     assert (clocks([told]), told.folded, instant_or_none(told.last_due_at)) == (["11:30"], 4, NOW + 3 * HOUR)

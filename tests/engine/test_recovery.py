@@ -9,7 +9,8 @@ import pytest
 from rota.core.backoff import Retry
 from rota.core.settlement import SettleRules
 from rota.operations import jobs
-from rota.operations.health import contradictions
+from rota.operations.database import contradictions
+from rota.operations.views import job_view
 from rota.ports.store import Store
 from rota.testing import FakeAction, FakeClock, HandCranked
 from tests.engine.conftest import NOW
@@ -30,7 +31,7 @@ async def running(hand: HandCranked, **fields: object) -> None:
     """A run under way, that will not end by itself."""
     hand.action._decide = lambda _: (100 * HOUR, OK)
     await save(hand, job("slow", "manual", **fields))
-    await jobs.run_job(hand.site, "slow")
+    await jobs.run_job(hand.site, job="slow")
     await hand.step()
     assert await states(hand, "slow") == {"running": 1}
 
@@ -132,7 +133,7 @@ async def test_a_claimed_run_waits_again_when_its_start_was_never_recorded(
     from rota.ledger.claim import claim_waiting  # noqa: PLC0415 - the first half of a claim, then the crash
 
     await save(hand, job("slow", "manual"))
-    await jobs.run_job(hand.site, "slow")
+    await jobs.run_job(hand.site, job="slow")
     await store.write(lambda tx: claim_waiting(tx, clock.now(), hand.site))
     other = second(store, clock)
     await other.open()
@@ -154,10 +155,10 @@ async def test_a_job_is_paused_when_it_took_its_worker_down_three_times(
         other.machine.pid = number
         await other.open()
         if number < 4:
-            await jobs.run_job(other.site, "slow")
+            await jobs.run_job(other.site, job="slow")
             await other.step()
         worker = other
-    shown = jobs.view(clock.now(), await record_of(worker, "slow"))
+    shown = job_view(clock.now(), await record_of(worker, "slow"))
     assert (shown.status, shown.pause_note) == ("paused", "it took its worker down 3 times")
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from rota.core.catchup import CatchUp, LateRules
@@ -17,13 +18,13 @@ from rota.core.run import LIVE, Cause
 from rota.core.schedule import next_times
 from rota.core.settlement import Outcome
 from rota.operations import jobs, runs
-from rota.operations.health import contradictions
+from rota.operations.database import contradictions
 from rota.ports.action import Output, Result, Started, Work
 from rota.ports.records import definition_of, instant_or_none
 from rota.ports.store import Store
 from rota.testing import FakeAction, FakeClock, HandCranked
 from tests.engine.conftest import NOW
-from tests.engine.jobs import FAILED, OK, job, record_of, runs_of, save
+from tests.engine.jobs import FAILED, OK, change_definition, job, record_of, runs_of, save
 from tests.stores import Servers, opened
 
 pytestmark = pytest.mark.anyio
@@ -87,9 +88,8 @@ class World:
         )
 
     async def step(self) -> None:
-        step: Callable[[], object] = self.chance.choice(
-            [self.work] * 6 + [self.keep] * 3 + [self.ask, self.cancel, self.pause, self.crash, self.outage, self.jump]
-        )
+        seldom = [self.ask, self.cancel, self.pause, self.edit, self.crash, self.outage, self.jump]
+        step: Callable[[], object] = self.chance.choice([self.work] * 6 + [self.keep] * 3 + seldom)
         await step()  # type: ignore[misc]
 
     async def work(self) -> None:
@@ -101,19 +101,26 @@ class World:
         await self.hand.step()
 
     async def ask(self) -> None:
-        await jobs.run_job(self.hand.site, self._job())
+        await jobs.run_job(self.hand.site, job=self._job())
 
     async def cancel(self) -> None:
         found = [run for run in await runs_of(self.hand, self._job()) if run.state in LIVE]
         if found:
-            await runs.cancel_run(self.hand.site, self.chance.choice(found).id, by="chance")
+            await runs.cancel_run(self.hand.site, run=self.chance.choice(found).id)
             await self.keep()
 
     async def pause(self) -> None:
         name = self._job()
-        await jobs.pause_job(self.hand.site, name)
+        await jobs.pause_job(self.hand.site, job=name)
         await self.work()
-        await jobs.resume_job(self.hand.site, name)
+        await jobs.resume_job(self.hand.site, job=name)
+
+    async def edit(self) -> None:
+        """What applying a file does to a job that it changes, whatever is under way."""
+        name = self._job()
+        definition = definition_of((await record_of(self.hand, name)).definition)
+        description = str(self.chance.random())
+        await change_definition(self.hand, name, msgspec.structs.replace(definition, description=description))
 
     async def crash(self) -> None:
         self.hand = self._new_life()

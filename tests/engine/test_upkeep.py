@@ -9,7 +9,7 @@ import pytest
 from rota.core.liveness import OnSilence
 from rota.engine import upkeep
 from rota.operations import jobs
-from rota.operations.health import contradictions
+from rota.operations.database import contradictions
 from rota.testing import FakeClock, HandCranked
 from tests.engine.conftest import NOW
 from tests.engine.jobs import FAILED, HOUR, MINUTE, OK, job, runs_of, save, states
@@ -33,7 +33,7 @@ async def test_runs_and_machine_are_on_record_when_looked_at(hand: HandCranked) 
     """SPEC 7: "each run's liveness …, and a machine snapshot"."""
     hand.action._decide = lambda _: (HOUR, OK)
     await save(hand, job("slow", "manual", agent="coder"))
-    await jobs.run_job(hand.site, "slow")
+    await jobs.run_job(hand.site, job="slow")
     await hand.step()
     await hand.engine.watch.step()
     (run,) = await runs_of(hand, "slow")
@@ -51,7 +51,7 @@ async def test_silence_is_flagged_or_fails_the_run_when_it_lasts(
     """SPEC 5: "*All* evidence absent for `silence_after` (10m) flags the run"; "`on_silence: flag|fail`"."""
     hand.action._decide = lambda _: (HOUR, OK)
     await save(hand, job("slow", "manual", on_silence=policy))
-    await jobs.run_job(hand.site, "slow")
+    await jobs.run_job(hand.site, job="slow")
     await hand.step()
     clock.set(NOW + 9 * MINUTE)
     await hand.engine.watch.step()
@@ -85,10 +85,10 @@ async def test_old_runs_go_and_the_latest_stay_when_pruned(
 async def test_keys_are_forgotten_when_a_week_has_passed(hand: HandCranked, clock: FakeClock) -> None:
     """SPEC 12: "idempotency keys 7d"."""
     await save(hand, job("slow", "manual"))
-    first = await jobs.run_job(hand.site, "slow", key="k")
+    first = await jobs.run_job(hand.site, job="slow", key="k")
     clock.set(NOW + timedelta(days=7))
     await hand.engine.prune.step()
-    assert (await jobs.run_job(hand.site, "slow", key="k")).run_id == first.run_id
+    assert (await jobs.run_job(hand.site, job="slow", key="k")).run_id == first.run_id
     clock.set(NOW + timedelta(days=7, microseconds=1))
     await hand.engine.prune.step()
-    assert (await jobs.run_job(hand.site, "slow", key="k")).is_new
+    assert (await jobs.run_job(hand.site, job="slow", key="k")).is_new

@@ -26,9 +26,9 @@ async def busy(hand: HandCranked, **fields: object) -> None:
     """A run that takes the only place of everything it names."""
     hand.action._decide = lambda _: (HOUR, OK)
     await save(hand, job("first", "manual", **fields), job("second", "manual", **fields), slots=1)
-    await jobs.run_job(hand.site, "first")
+    await jobs.run_job(hand.site, job="first")
     await hand.step()
-    await jobs.run_job(hand.site, "second")
+    await jobs.run_job(hand.site, job="second")
     await hand.step()
 
 
@@ -54,19 +54,19 @@ async def test_the_time_and_the_pause_are_named_when_a_retry_waits(hand: HandCra
     hand.action._decide = lambda _: (MINUTE, FAILED)
     await save(hand, job("flaky", "*/30 * * * *", settle=SettleRules(retry=Retry(max=1, first=5 * MINUTE))))
     await hand.crank(NOW + 32 * MINUTE)
-    await jobs.pause_job(hand.site, "flaky")
+    await jobs.pause_job(hand.site, job="flaky")
     assert await reasons(hand, "flaky") == ("not before 2026-03-02T10:36:00+00:00", "paused: the job is")
 
 
 async def test_nobody_is_named_when_there_is_no_worker(hand: HandCranked) -> None:
     await save(hand, job("lonely", "manual"))
     await hand.engine.lease.leave()
-    await jobs.run_job(hand.site, "lonely")
+    await jobs.run_job(hand.site, job="lonely")
     assert await reasons(hand, "lonely") == ("no worker is there to do it. Start one: rota up",)
 
 
 async def test_nothing_is_named_when_a_run_does_not_wait(hand: HandCranked) -> None:
     await save(hand, job("quick", "manual"))
-    requested = await jobs.run_job(hand.site, "quick")
+    requested = await jobs.run_job(hand.site, job="quick")
     await hand.step()
     assert await waits_for(hand.site, await runs.find_run(hand.site, requested.run_id)) == ()

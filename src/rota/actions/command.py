@@ -224,7 +224,8 @@ def _environment(work: Work, action: CommandAction) -> dict[str, str]:
     inherited = {name: os.environ[name] for name in _INHERITED if name in os.environ}
     inherited |= {name: value for name, value in os.environ.items() if name.startswith("LC_")}
     own, _ = resolve_all(action.env)
-    return {**inherited, **own, **work.identity}
+    prompt = {"ROTA_PROMPT": work.definition.prompt} if work.definition.prompt is not None else {}
+    return {**inherited, **own, **prompt, **work.identity, **work.credentials}
 
 
 def _find_program(program: str, action: CommandAction, environment: Mapping[str, str]) -> str | None:

@@ -6,14 +6,16 @@ import asyncio
 import logging
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+from typing import Protocol
 
 from rota.core.action import ActionKind
+from rota.core.run import RunState
 from rota.engine.firing import Lanes
 from rota.engine.lease import Lease
 from rota.engine.loop import Loop
 from rota.engine.recovery import recover_lapsed, recover_orphans
 from rota.engine.upkeep import Watch, expire_waiting, prune
-from rota.engine.work import MakeOutput, Workbench, shutdown_outcome
+from rota.engine.work import Credentials, MakeOutput, Workbench, shutdown_outcome
 from rota.errors import StoreError
 from rota.ledger.claim import claim_waiting
 from rota.ledger.claimed import ClaimedRun
@@ -31,6 +33,14 @@ _NO_GRACE = 1.0
 _CROWD = 20
 
 
+class Meter(Protocol):
+    """Counts what passes, for those who watch from outside."""
+
+    def on_passed(self, passed: Sequence[tuple[RunState, int]], /) -> None: ...
+    def on_started(self, runs: Sequence[ClaimedRun], now: datetime, /) -> None: ...
+    def on_ended(self, ended: Sequence[Ended], /) -> None: ...
+
+
 class Engine:
     """One worker: it fires, claims, works and records until it is stopped."""
 
@@ -41,13 +51,17 @@ class Engine:
         bell: Bell,
         actions: Mapping[ActionKind, Action],
         make_output: MakeOutput,
+        *,
+        credentials: Credentials = lambda _: {},
+        meter: Meter | None = None,
     ) -> None:
         self._site = site
+        self._meter = meter
         self._machine = machine
         self._bell = bell
         self._ended: list[Ended] = []
         self._held: dict[int, set[str]] = {}
-        self.bench = Workbench(site, actions, make_output, self._on_ended)
+        self.bench = Workbench(site, actions, make_output, self._on_ended, credentials)
         clock = site.clock
         self._lanes = Lanes(site, lambda: self.lease.workers, self._on_fired)
         self.fire = self._lanes.first
@@ -100,6 +114,11 @@ class Engine:
         """Whether results wait to be recorded."""
         return bool(self._ended)
 
+    @property
+    def is_ready(self) -> bool:
+        """Whether it takes work, and the database answers its loops."""
+        return not self._is_stopping and not any(loop.is_failing for loop in (self.fire, self.claim, self.beat))
+
     def stop(self) -> None:
         """Take no more work and drain; asked again, end at once."""
         log("worker.stopping", worker=self._site.worker, running=len(self.bench.run_ids), at_once=self._is_stopping)
@@ -148,6 +167,8 @@ class Engine:
         self._take(fired.started)
         if fired.is_queued:
             self.claim.wake()
+        if fired.passed and self._meter is not None:
+            self._meter.on_passed(fired.passed)
 
     async def _claim_step(self) -> datetime | None:
         now = self._site.clock.now()
@@ -163,6 +184,8 @@ class Engine:
         for run in runs:
             self._held.setdefault(run.token, set()).add(run.id)
         _log_started(runs, self._site.worker)
+        if self._meter is not None:
+            self._meter.on_started(runs, self._site.clock.now())
         self.bench.start(runs)
 
     def _on_ended(self, ended: Ended) -> None:
@@ -185,7 +208,10 @@ class Engine:
             self._forget(ended.run)
             if ended.run.id not in recorded.accepted:
                 log("result.refused", level=logging.WARNING, run_id=ended.run.id, job=ended.run.job)
-        _log_ended([one for one in batch if one.run.id in recorded.accepted])
+        accepted = [one for one in batch if one.run.id in recorded.accepted]
+        _log_ended(accepted)
+        if self._meter is not None:
+            self._meter.on_ended(accepted)
         # Slots are free again, and retries or children may wait for them.
         self.claim.wake()
         self.fire.wake()

@@ -29,6 +29,11 @@ class Loop:
         self._errors = 0
         self.failed_at: datetime | None = None
 
+    @property
+    def is_failing(self) -> bool:
+        """Whether the last step failed."""
+        return self._errors > 0
+
     def wake(self) -> None:
         """Call the step as soon as possible."""
         self._bell.set()

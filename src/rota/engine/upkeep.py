@@ -25,7 +25,7 @@ KEPT_PER_JOB = 100
 _SUCCESSES = sorted(frozenset(RunState) - FAILURES - LIVE)
 KEEP_SUCCESSES, KEEP_FAILURES = timedelta(days=30), timedelta(days=90)
 KEEP_KEYS, KEEP_SNAPSHOTS = timedelta(days=7), timedelta(days=7)
-KEEP_EVENTS, KEEP_WORKERS = timedelta(days=90), timedelta(days=30)
+KEEP_EVENTS, KEEP_WORKERS, KEEP_AUDIT = timedelta(days=7), timedelta(days=30), timedelta(days=400)
 _CONTEXT = 2_000
 
 
@@ -147,6 +147,7 @@ async def _prune_rest(tx: Transaction, now: datetime) -> None:
     await tx.delete_old_keys(before=micros(now - KEEP_KEYS))
     await tx.delete_old_snapshots(before=micros(now - KEEP_SNAPSHOTS))
     await tx.delete_old_events(before=_before("evt", now - KEEP_EVENTS))
+    await tx.delete_old_audit(before=_before("adt", now - KEEP_AUDIT))
     await tx.delete_old_workers(before=micros(now - KEEP_WORKERS))
 
 

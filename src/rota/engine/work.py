@@ -22,8 +22,10 @@ from rota.ports.action import Action, Output, Result, Work
 from rota.ports.records import micros
 from rota.ports.store import Transaction
 
+_WITH_CHILD = frozenset({ActionKind.COMMAND, ActionKind.AGENT, ActionKind.TMUX})
 _START_AGAIN = timedelta(seconds=1)
 MakeOutput = Callable[[Work], "KeptOutput"]
+Credentials = Callable[[ClaimedRun], Mapping[str, str]]
 
 
 class KeptOutput(Output, Protocol):
@@ -65,11 +67,13 @@ class Workbench:
         actions: Mapping[ActionKind, Action],
         make_output: MakeOutput,
         on_ended: Callable[[Ended], None],
+        credentials: Credentials,
     ) -> None:
         self._site = site
         self._actions = actions
         self._make_output = make_output
         self._on_ended = on_ended
+        self._credentials = credentials
         self._waiting: dict[str, ClaimedRun] = {}
         self._slots: set[asyncio.Task[None]] = set()
         self._has_spare = False
@@ -150,6 +154,7 @@ class Workbench:
             self._endings.pop(run.id, None)
 
     async def _do(self, run: ClaimedRun) -> Ended:
+        kind = action_kind(run.definition.action)
         work = Work(
             run_id=run.id,
             job=run.job,
@@ -159,8 +164,8 @@ class Workbench:
             trace_id=run.trace_id,
             due_at=run.due_at,
             input=run.input,
+            credentials=self._credentials(run) if kind in _WITH_CHILD else {},
         )
-        kind = action_kind(run.definition.action)
         action = self._actions.get(kind)
         if action is None:
             return Ended(run, _permanent(f"This worker cannot do actions of type {kind}."))

@@ -1,0 +1,198 @@
+"""``rota up``: the engine, the fleet file and the HTTP doors in one process, from the first tick to the last."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import logging
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from rota.app import PORT, Workshop, credentials_of, machine_zone, make_engine, open_workshop, premises_of
+from rota.engine.engine import Engine
+from rota.engine.loop import Loop
+from rota.errors import ConflictError, ScheduleError
+from rota.ledger.site import Site, settings_from
+from rota.log import log
+from rota.operations.tokens import caller_of, create_token, list_tokens, revoke_token
+from rota.operations.watching import FleetWatch
+from rota.ports.caller import Caller, Door, Role
+
+FILE_NAMES = ("rota.yaml", "rota.yml")
+_FILE = Caller(name="fleet file", door=Door.FILE)
+_SETUP = Caller(name="rota up", door=Door.CLI)
+_LOCAL = "local"
+_LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
+
+
+class House(msgspec.Struct, frozen=True, kw_only=True):
+    """What is to be up, and where its doors are."""
+
+    database: str
+    file: Path | None = None
+    has_doors: bool = True
+    host: str = "127.0.0.1"
+    port: int = PORT
+    hosts: tuple[str, ...] = ()
+    """Names by which others may call it, besides those of this machine."""
+    is_remote_allowed: bool = False
+
+
+def fleet_file_here(folder: Path) -> Path | None:
+    """The fleet file of a folder, if it has one."""
+    return next((folder / name for name in FILE_NAMES if (folder / name).is_file()), None)
+
+
+async def serve_forever(house: House, say: Callable[[str], None]) -> None:
+    """Work until a signal says stop."""
+    _check_host(house)
+    async with open_workshop(house.database) as opened:
+        watch, shop = await _apply_file(house, opened)
+        if not house.has_doors:
+            await _work(make_engine(shop, credentials=await credentials_of(shop.site, None)), watch, shop.site)
+            return
+        await _work_with_doors(house, shop, watch, say)
+
+
+async def _apply_file(house: House, shop: Workshop) -> tuple[FleetWatch | None, Workshop]:
+    """Jobs and settings of the fleet file, before the first tick."""
+    if house.file is None:
+        return None, shop
+    site = msgspec.structs.replace(shop.site, caller=_FILE)
+    await site.clock.agree(site.store)
+    watch = FleetWatch(site, house.file, os.environ, machine_zone())
+    settings = settings_from(os.environ, await watch.apply())
+    return watch, shop._replace(site=msgspec.structs.replace(shop.site, settings=settings))
+
+
+async def _work(engine: Engine, watch: FleetWatch | None, site: Site) -> None:
+    """Until a signal says stop: the first drains, the second ends everything at once."""
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, engine.stop)
+    watching = Loop("watch fleet", watch.look, site.clock) if watch is not None else None
+    watched = asyncio.create_task(watching.run()) if watching is not None else None
+    try:
+        await engine.run()
+    finally:
+        if watching is not None and watched is not None:
+            watching.stop()
+            await watched
+
+
+async def _work_with_doors(house: House, shop: Workshop, watch: FleetWatch | None, say: Callable[[str], None]) -> None:
+    """The doors open before the engine starts, so that its runs know where to knock, and close after its last run."""
+    from rota.api.application import make_application  # noqa: PLC0415
+    from rota.api.metrics import Meter  # noqa: PLC0415
+    from rota.api.server import serve  # noqa: PLC0415
+
+    meter, closing = Meter(), asyncio.Event()
+    engines: list[Engine] = []
+    premises = premises_of(house.database, host=house.host, port=house.port, is_serving=True)
+    token_file = await keep_local_token(shop.site, Path(premises.token_file))
+    application = make_application(
+        shop.site,
+        premises,
+        hosts=(*_LOOPBACK, *house.hosts, *_own_name(house.host)),
+        meter=meter,
+        is_ready=lambda: bool(engines) and engines[0].is_ready,
+    )
+    address: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+    doors = asyncio.create_task(
+        serve(application, host=house.host, port=house.port, on_started=address.set_result, stopped=closing)
+    )
+    doors.add_done_callback(_report)
+    try:
+        await asyncio.wait((doors, address), return_when=asyncio.FIRST_COMPLETED)
+        if not address.done():
+            await doors
+        url = _reachable(address.result())
+        say(f"Rota is up: {url}/api/v1 (token in {token_file}). Ctrl-C stops it.")
+        engines.append(make_engine(shop, credentials=await credentials_of(shop.site, url), meter=meter))
+        await _work(engines[0], watch, shop.site)
+    finally:
+        closing.set()
+        await asyncio.wait((doors,))
+
+
+def _report(doors: asyncio.Task[None]) -> None:
+    """An engine goes on without its doors, but not in silence."""
+    error = None if doors.cancelled() else doors.exception()
+    if error is not None:
+        log("doors.failed", level=logging.ERROR, reason=str(error))
+
+
+async def keep_local_token(site: Site, path: Path) -> Path:
+    """The token of whoever can read this file: made at the first start, and anew when it no longer counts."""
+    token = await asyncio.to_thread(_read, path)
+    if token is None or await caller_of(site, token) is None:
+        setup = msgspec.structs.replace(site, caller=_SETUP)
+        for old in (await list_tokens(setup)).items:
+            if old.is_valid and (old.name, old.made_by) == (_LOCAL, _SETUP.name):
+                await revoke_token(setup, token=old.id)
+        made = await create_token(setup, name=_LOCAL, role=Role.ADMIN)
+        await asyncio.to_thread(_write_private, path, made.token)
+    return path
+
+
+def _read(path: Path) -> str | None:
+    try:
+        text = path.read_text("ascii").strip()
+        path.chmod(0o600)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        cure = "Move it away, or give its owner the right to read it."
+        raise ConflictError(f"The token file {path} cannot be read: {error.strerror}. {cure}") from None
+    except UnicodeDecodeError:
+        return None
+    return text
+
+
+def _write_private(path: Path, text: str) -> None:
+    """Nobody else can read it, not even for a moment."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    fresh = path.with_name(f"{path.name}.{os.getpid()}")
+    fresh.touch(mode=0o600)
+    try:
+        fresh.chmod(0o600)
+        fresh.write_text(f"{text}\n", "ascii")
+        fresh.replace(path)
+    finally:
+        fresh.unlink(missing_ok=True)
+
+
+def _reachable(url: str) -> str:
+    """An address that stands for every address is reached from here by that of this machine."""
+    return url.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:")
+
+
+def _own_name(host: str) -> tuple[str, ...]:
+    """An address that stands for every address is nobody's name."""
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return (host,)
+    if address.is_unspecified:
+        return ()
+    return (f"[{address}]",) if address.version == 6 else (str(address),)
+
+
+def _check_host(house: House) -> None:
+    """Whoever opens the doors to other machines must say so: tokens would travel in the clear."""
+    try:
+        is_local = house.host == "localhost" or ipaddress.ip_address(house.host).is_loopback
+    except ValueError:
+        is_local = False
+    if house.has_doors and not is_local and not house.is_remote_allowed:
+        raise ScheduleError(
+            field="host",
+            value=house.host,
+            expected="an address of this machine alone. To let others in, add --allow-remote, and put a proxy with "
+            "TLS in front: tokens would travel in the clear",
+            example="--host 127.0.0.1",
+        )
