@@ -114,7 +114,9 @@ def test_bad_input_as_json_is_an_error_object() -> None:
     assert "Zero interval is not allowed" in error["message"]
 
 
-@pytest.mark.parametrize("words", [("next",), ("next", "@daily", "--every", "5m"), ("explain",)])
+@pytest.mark.parametrize(
+    "words", [("next", "--daily", "09:00", "--every", "5m"), ("next", "@daily", "--every", "5m"), ("explain",)]
+)
 def test_none_or_two_schedules_are_a_usage_error(words: tuple[str, ...]) -> None:
     done = rota(*words)
     assert done.returncode == 2
@@ -148,7 +150,9 @@ def test_the_version_is_printed() -> None:
     assert rota("--version").stdout.startswith("rota 0.")
 
 
-@pytest.mark.parametrize("words", [("next", "--json"), ("next", "@daily", "-n", "x", "--json"), ("nothing", "--json")])
+@pytest.mark.parametrize(
+    "words", [("explain", "--json"), ("next", "@daily", "-n", "x", "--json"), ("nothing", "--json")]
+)
 def test_a_usage_error_is_an_error_object_when_json_is_asked_for(words: tuple[str, ...]) -> None:
     done = rota(*words)
     assert (done.returncode, done.stdout) == (2, "")

@@ -6,6 +6,8 @@ import errno
 import json
 import os
 import sys
+from collections.abc import Mapping
+from difflib import get_close_matches
 from importlib import import_module
 from typing import NoReturn
 
@@ -13,20 +15,45 @@ import click
 
 from rota import __version__
 
-# name → module, and the line that `rota --help` shows without loading it.
-_COMMANDS = {
-    "up": ("rota.cli.up", "Start the engine."),
-    "job": ("rota.cli.job", "Add, list, show, pause, resume, remove and run jobs."),
-    "runs": ("rota.cli.runs", "Show the latest runs."),
-    "run": ("rota.cli.run", "Show, cancel or retry one run."),
-    "logs": ("rota.cli.logs", "Print the output of a run, live with -f."),
-    "pool": ("rota.cli.pool", "Show and change how many runs may be under way at once."),
-    "worker": ("rota.cli.worker", "Start one more worker on PostgreSQL, or list them."),
-    "db": ("rota.cli.db", "Migrate, check and vacuum the database."),
-    "why": ("rota.cli.why", "Say why a run happened, or why a job did not run."),
-    "next": ("rota.cli.next_times", "Show the next due times of a schedule."),
-    "explain": ("rota.cli.explain", "Say in plain words when a schedule runs, clock changes included."),
+# By topic: name → module, and the line that `rota --help` shows without loading it.
+_TOPICS: Mapping[str, Mapping[str, tuple[str, str]]] = {
+    "Begin": {
+        "init": ("init", "Write a first fleet file."),
+        "up": ("up", "Start the engine, the API and the page."),
+        "doctor": ("doctor", "Look for what is wrong here, and say what to do about it."),
+    },
+    "Jobs": {
+        "job": ("job", "Add, list, show, edit, pause, resume, accept, remove and run jobs."),
+        "hint": ("hint", "Show, give and take back advice on when jobs run."),
+        "next": ("next_times", "Show the next due times of a schedule, a job, or all jobs."),
+        "explain": ("explain", "Say in plain words when a schedule runs, clock changes included."),
+        "simulate": ("simulate", "Show what the coming days will look like."),
+        "backfill": ("backfill", "Run due times of the past after all."),
+        "agent": ("agent", "Show the agents and how their jobs stand."),
+    },
+    "Runs": {
+        "runs": ("runs", "Show the latest runs."),
+        "run": ("run", "Show, cancel or retry one run."),
+        "logs": ("logs", "Print the output of a run, live with -f."),
+        "why": ("why", "Say why a run happened, or why a job did not run."),
+        "events": ("events", "Show what happened, live with -f."),
+    },
+    "Fleet files": {
+        "check": ("check", "Say everything that is wrong with a fleet file."),
+        "diff": ("diff", "Show what applying a fleet file would change."),
+        "apply": ("apply", "Make the jobs those of a fleet file."),
+        "schema": ("schema", "Print the JSON Schema of the fleet file, for editors."),
+    },
+    "Upkeep": {
+        "pool": ("pool", "Show and change how many runs may be under way at once."),
+        "worker": ("worker", "Start one more worker on PostgreSQL, or list them."),
+        "token": ("token", "Make, show and revoke tokens for the API and the page."),
+        "audit": ("audit", "Show who changed what."),
+        "db": ("db", "Migrate, check and vacuum the database."),
+        "completion": ("completion", "Make a shell complete commands, names and ids."),
+    },
 }
+_COMMANDS = {name: module for topic in _TOPICS.values() for name, (module, _) in topic.items()}
 
 
 class _LazyGroup(click.Group):
@@ -36,22 +63,33 @@ class _LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _COMMANDS:
             return None
-        command: click.Command = import_module(_COMMANDS[cmd_name][0]).command
+        command: click.Command = import_module(f"{__name__}.{_COMMANDS[cmd_name]}").command
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        near = get_close_matches(args[0], _COMMANDS, n=1)
+        if args[0] not in _COMMANDS and near:
+            ctx.fail(f'There is no command "{args[0]}". Did you mean "{near[0]}"?')
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, line) for name, (_, line) in _COMMANDS.items()])
+        for topic, commands in _TOPICS.items():
+            with formatter.section(topic):
+                formatter.write_dl([(name, line) for name, (_, line) in commands.items()], col_max=12)
 
 
 _OUTPUT_IS_GONE = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EIO)
 
 _EPILOG = """\b
 Examples:
-  rota job add tick --every 1s -- /bin/sh -c 'echo tick'
-  rota up
+  rota init && rota up
+  rota job add tick --every 1m -- /bin/sh -c 'echo tick'
+  rota runs --failed --since 1d
   rota next "0 9 * * 1-5" --timezone Europe/Berlin -n 5
-  rota explain "30 2 * * *" --timezone America/New_York
+
+Exit codes: 0 done, 1 failed, 2 bad input, 130 interrupted.
 """
 
 
@@ -59,8 +97,17 @@ Examples:
     cls=_LazyGroup, epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
 )
 @click.version_option(__version__, "-V", "--version", message="rota %(version)s")
-def rota() -> None:
+@click.pass_context
+def rota(context: click.Context) -> None:
     """The duty roster for AI agents: wakes them on time, watches them work, records what happened and why."""
+    context.color = _wants_colour(os.environ)
+
+
+def _wants_colour(environment: Mapping[str, str]) -> bool | None:
+    """What the environment says about colour; none leaves it to whether there is a terminal."""
+    if environment.get("NO_COLOR"):
+        return False
+    return True if environment.get("CLICOLOR_FORCE", "0") not in ("", "0") else None
 
 
 def main() -> None:
@@ -71,7 +118,8 @@ def main() -> None:
             stream.reconfigure(errors="backslashreplace")
     try:
         code = rota(standalone_mode=False)
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
         sys.exit(code or 0)
     except click.ClickException as error:
         _show(error)
@@ -86,7 +134,8 @@ def main() -> None:
 
 def _show(error: click.ClickException) -> None:
     """An error in the form that was asked for; the options may be what is wrong, so they are looked for by hand."""
-    if "--json" in sys.argv:
+    words = sys.argv[: sys.argv.index("--")] if "--" in sys.argv else sys.argv
+    if "--json" in words:
         click.echo(json.dumps({"error": {"message": error.format_message()}}, ensure_ascii=False), err=True)
     else:
         error.show()

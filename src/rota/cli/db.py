@@ -2,60 +2,48 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import click
 
-from rota.app import check_database, default_database, migrate_database, vacuum_database
-from rota.cli.store_command import print_json, refuse
-from rota.errors import SchedulerError
-
-_DB = click.option("--db", metavar="PATH|URL", help="The store: a file, or a PostgreSQL URL. Default: $ROTA_DB.")
-_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+from rota.cli.command import Group
+from rota.cli.shown import print_json
+from rota.cli.store_command import Site, store_command
+from rota.operations.database import check_database, migrate_database, vacuum_database
 
 
-@click.group("db")
+@click.group("db", cls=Group, examples=("rota db check", "rota db migrate --db postgresql://rota@db/rota"))
 def command() -> None:
     """Migrate, check and vacuum the database."""
 
 
-@command.command("migrate")
-@_DB
-@_JSON
-def migrate(*, db: str | None, as_json: bool) -> None:
+@command.command("migrate", examples=("rota db migrate", "rota db migrate --db postgresql://rota@db/rota"))
+@store_command("db.migrate", is_open=False)
+async def migrate(site: Site, *, as_json: bool) -> None:
     """Bring the tables up to date."""
-    try:
-        applied = asyncio.run(migrate_database(db or default_database()))
-    except SchedulerError as error:
-        refuse(error, as_json=as_json)
+    migrated = await migrate_database(site)
     if as_json:
-        print_json({"applied": applied})
+        print_json(migrated)
     else:
-        click.echo("\n".join(f"Applied {name}" for name in applied) or "Nothing to do.")
+        click.echo("\n".join(f"Applied {name}" for name in migrated.applied) or "Nothing to do.")
 
 
-@command.command("check")
-@_DB
-@_JSON
-def check(*, db: str | None, as_json: bool) -> None:
+@command.command("check", examples=("rota db check", "rota db check --json"))
+@store_command("db.check")
+async def check(site: Site, *, as_json: bool) -> int:
     """Look for damage and for rows that contradict each other; exit 1 when something is found."""
-    try:
-        faults = asyncio.run(check_database(db or default_database()))
-    except SchedulerError as error:
-        refuse(error, as_json=as_json)
+    found = await check_database(site)
     if as_json:
-        print_json({"faults": faults})
+        print_json(found)
     else:
-        click.echo("\n".join(faults) or "All is well.")
-    raise SystemExit(1 if faults else 0)
+        click.echo("\n".join(found.faults) or "All is well.")
+    return 1 if found.faults else 0
 
 
-@command.command("vacuum")
-@_DB
-def vacuum(*, db: str | None) -> None:
+@command.command("vacuum", examples=("rota db vacuum",))
+@store_command("db.vacuum")
+async def vacuum(site: Site, *, as_json: bool) -> None:
     """Give unused space back."""
-    try:
-        asyncio.run(vacuum_database(db or default_database()))
-    except SchedulerError as error:
-        refuse(error, as_json=False)
-    click.echo("Done.")
+    done = await vacuum_database(site)
+    if as_json:
+        print_json(done)
+    else:
+        click.echo("Done.")

@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from typing import Any
 
 import click
 
-from rota.cli.schedule_input import print_json, schedule_options, with_preview
-from rota.cli.shown import print_heading, print_times
-from rota.operations.preview import Preview
+from rota.cli.command import Command
+from rota.cli.preview_shown import print_heading, print_times
+from rota.cli.schedule_input import preview_of, schedule_options
+from rota.cli.shown import print_json
+from rota.cli.store_command import Site, store_command
 
-_EPILOG = """\b
-Examples:
-  rota explain "0 9 * * 1-5"
-  rota explain "*/30 2 * * *" --timezone Europe/Berlin
-  rota explain "monthly 31 09:00" --json
-"""
+_EXAMPLES = (
+    'rota explain "0 9 * * 1-5"',
+    'rota explain "*/30 2 * * *" --timezone Europe/Berlin',
+    'rota explain "monthly 31 09:00" --json',
+)
 
 
-@click.command("explain", epilog=_EPILOG)
+@click.command("explain", cls=Command, examples=_EXAMPLES)
+@click.argument("schedule", required=False)
 @schedule_options
-@with_preview
-def command(shown: Preview, *, now: datetime, as_json: bool) -> None:
+@store_command("schedule.preview", is_open=False)
+async def command(site: Site, *, as_json: bool, **options: Any) -> None:  # noqa: ANN401, ARG001 - click's own
     """Say in plain words when SCHEDULE runs, with the nights on which clocks change in the coming year."""
+    shown, now = preview_of(options, count=5)
     if as_json:
         print_json(shown)
         return

@@ -4,44 +4,54 @@ from __future__ import annotations
 
 import click
 
-from rota.cli.store_command import print_json, store_command
-from rota.ledger.site import Site
-from rota.operations.limits import LARGEST, LimitView, list_limits, set_limit
+from rota.cli.arguments import pool_argument
+from rota.cli.command import Group
+from rota.cli.shown import print_json
+from rota.cli.store_command import Site, store_command
+from rota.cli.table import print_table
+from rota.operations.limits import LARGEST, LimitScope, LimitView, list_limits, set_limit
 
 
-@click.group("pool")
+@click.group("pool", cls=Group, examples=("rota pool list", "rota pool set local 4"))
 def command() -> None:
     """Show and change how many runs may be under way at once."""
 
 
-@command.command("list")
-@store_command
+@command.command("list", examples=("rota pool list", "rota pool list --json"))
+@store_command("pool.list")
 async def list_pools(site: Site, *, as_json: bool) -> None:
     """Show the pools, the agents, and how much of each is in use."""
-    found = await list_limits(site)
+    found = (await list_limits(site)).items
     if as_json:
         print_json(found)
-        return
-    for limit in found:
-        click.echo(_line(limit))
-    if not found:
+    elif found:
+        _print(found)
+    else:
         click.echo("No pool is in use yet. The first job brings its own: rota job add --help")
 
 
-@command.command("set", epilog="Examples:\n\n\b\n  rota pool set local 4\n  rota pool set coder 2 --agent")
-@click.argument("name")
+@command.command("set", examples=("rota pool set local 4", "rota pool set coder 2 --agent"))
+@pool_argument()
 @click.argument("size", type=click.IntRange(0, LARGEST))
 @click.option("--agent", "is_agent", is_flag=True, help="NAME is an agent, not a pool.")
-@store_command
+@store_command("pool.set")
 async def set_pool(site: Site, *, name: str, size: int, is_agent: bool, as_json: bool) -> None:
     """Let SIZE runs of the pool NAME be under way at once, from now on; 0 lets none begin."""
-    limit = await set_limit(site, "agent" if is_agent else "pool", name, size)
+    limit = await set_limit(site, name=name, size=size, scope=LimitScope.AGENT if is_agent else LimitScope.POOL)
     if as_json:
         print_json(limit)
     else:
-        click.echo(_line(limit))
+        _print((limit,))
 
 
-def _line(limit: LimitView) -> str:
-    name = limit.name or "(all runs together)"
-    return f"{limit.scope:5}  {name:24}  {limit.used:>5} of {'no limit' if limit.size is None else limit.size}"
+def _print(limits: tuple[LimitView, ...]) -> None:
+    rows = [
+        (
+            limit.scope,
+            limit.name or "(all runs together)",
+            str(limit.used),
+            str(limit.size if limit.size is not None else "-"),
+        )
+        for limit in limits
+    ]
+    print_table(("", "name", "under way", "at most"), rows)

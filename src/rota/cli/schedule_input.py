@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Callable
 from datetime import datetime
-from functools import wraps
-from typing import Any, NoReturn, TypeVar, cast
+from typing import Any, TypeVar
 
 import click
-import msgspec
 
 from rota.app import machine_zone, system_now
-from rota.core.schedule import Once, Schedule, once_instant, parse_instant, parse_schedule
+from rota.cli.times import read_time
+from rota.core.schedule import Schedule, parse_schedule
 from rota.core.zone import zone_named
-from rota.errors import InputError
 from rota.operations.preview import Preview, preview
 
 _Command = TypeVar("_Command", bound=Callable[..., object])
 
-BAD_INPUT = 2
 OPTIONS = (
     ("cron", "EXPRESSION", 'Five cron fields or a shorthand, e.g. "0 9 * * 1-5" or @daily.', ""),
     ("every", "DURATION", "An interval, e.g. 5m, 1h30m.", "every "),
@@ -33,71 +28,40 @@ OPTIONS = (
 
 
 def schedule_options(command: _Command) -> _Command:
-    """Add the schedule argument, its alternatives, the zone, the start and ``--json``."""
-    decorators: list[Callable[[_Command], _Command]] = [
-        click.option("--json", "as_json", is_flag=True, help="Print JSON."),
-        click.option("--after", metavar="TIME", help="Count from this time instead of now."),
-        click.option("--timezone", "--tz", "zone", metavar="ZONE", help="An IANA zone. Default: this machine's."),
-        *(
-            click.option(f"--{name}", f"by_{name}", metavar=metavar, help=text)
-            for name, metavar, text, _ in reversed(OPTIONS)
-        ),
-        click.argument("schedule", required=False),
-    ]
-    for decorator in decorators:
-        command = decorator(command)
+    """The options that give a schedule, its zone, and the time to count from."""
+    command = click.option("--after", metavar="TIME", help="Count from this time instead of now.")(command)
+    command = click.option("--timezone", "--tz", "zone", metavar="ZONE", help="An IANA zone. Default: this machine's.")(
+        command
+    )
+    return by_options(command)
+
+
+def by_options(command: _Command) -> _Command:
+    """The options that give a schedule."""
+    for name, metavar, text, _ in reversed(OPTIONS):
+        command = click.option(f"--{name}", f"by_{name}", metavar=metavar, help=text)(command)
     return command
 
 
-def with_preview(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the preview of its schedule, and turn what cannot be accepted into a message and exit code 2."""
-
-    @wraps(command)
-    def run(**options: Any) -> None:  # noqa: ANN401 - click's own
-        as_json = bool(options["as_json"])
-        try:
-            shown, now = _preview(options)
-        except InputError as error:
-            _refuse(error, as_json=as_json)
-        command(shown, now=now, as_json=as_json)
-
-    return run
+def schedule_texts(options: dict[str, Any]) -> list[str]:
+    """The schedules that the options give, a line each."""
+    texts = [options["schedule"]] if options.get("schedule") is not None else []
+    return texts + [
+        prefix + options[f"by_{name}"] for name, _, _, prefix in OPTIONS if options.get(f"by_{name}") is not None
+    ]
 
 
-def print_json(shown: Preview) -> None:
-    """The documented fields, instants as ISO 8601."""
-    click.echo(json.dumps(msgspec.to_builtins(shown), indent=2, ensure_ascii=False))
-
-
-def _preview(options: dict[str, Any]) -> tuple[Preview, datetime]:
+def preview_of(options: dict[str, Any], *, count: int) -> tuple[Preview, datetime]:
+    """The preview of the one schedule that the options give, and the time that it counts from."""
     zone = machine_zone() if options["zone"] is None else options["zone"]
     zone_named(zone)
-    now = _start(options["after"], zone)
-    schedule = one_schedule(options, now)
-    return preview(schedule, now=now, zone=zone, count=options.get("count") or 5), now
+    now = system_now() if options["after"] is None else read_time(options["after"], "after", zone)
+    return preview(_one_schedule(options, now), now=now, zone=zone, count=count), now
 
 
-def _start(after: str | None, zone: str) -> datetime:
-    if after is None:
-        return system_now()
-    return once_instant(Once(parse_instant(after, field="after")), zone)
-
-
-def one_schedule(options: dict[str, Any], now: datetime) -> Schedule:
-    """The one schedule that the options give."""
-    texts = [options["schedule"]] if options["schedule"] is not None else []
-    texts += [prefix + options[f"by_{name}"] for name, _, _, prefix in OPTIONS if options[f"by_{name}"] is not None]
-    texts += ["manual"] if options.get("manual") else []
+def _one_schedule(options: dict[str, Any], now: datetime) -> Schedule:
+    texts = schedule_texts(options)
     if len(texts) != 1:
         names = ", ".join(f"--{name}" for name, *_ in OPTIONS)
         raise click.UsageError(f"Give one schedule: a text, or one of {names}.")
-    return parse_schedule(cast("str", texts[0]), now=now)
-
-
-def _refuse(error: InputError, *, as_json: bool) -> NoReturn:
-    if as_json:
-        fields = {"field": error.field, "value": error.value, "expected": error.expected, "example": error.example}
-        click.echo(json.dumps({"error": {"message": str(error), **fields}}, ensure_ascii=False), err=True)
-    else:
-        click.echo(f"{click.style('Error:', fg='red', bold=True)} {error}", err=True)
-    sys.exit(BAD_INPUT)
+    return parse_schedule(texts[0], now=now)

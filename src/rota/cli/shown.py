@@ -1,45 +1,78 @@
-"""How times and warnings look on a terminal. Colour goes away by itself where there is no terminal."""
+"""How answers look: times on the reader's clock, states in colour, JSON for programs."""
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from collections.abc import Mapping
+from datetime import datetime
 
 import click
+import msgspec
 
-from rota.core.duration import format_duration
-from rota.operations.preview import DueTime, Preview
+from rota.cli.plain import plain
+from rota.operations.views import JobView
 
-_NOW = timedelta(seconds=1)
-
-
-def print_heading(shown: Preview) -> None:
-    click.secho(f"{shown.in_words[0].upper()}{shown.in_words[1:]}", bold=True, nl=False)
-    click.echo(f" ({shown.timezone})")
-    for warning in shown.warnings:
-        click.secho(f"Warning: {warning}", fg="yellow")
-
-
-def print_times(shown: Preview, *, now: datetime) -> None:
-    if not shown.times:
-        click.echo(
-            "No due time: it only runs when something asks for it." if shown.type != "once" else "No due time left."
-        )
-    for due in shown.times:
-        click.echo(f"  {_line(due, now)}")
+COLOURS: Mapping[str, str] = {
+    "succeeded": "green",
+    "failed": "red",
+    "permanent_failure": "red",
+    "timed_out": "red",
+    "lost": "red",
+    "running": "cyan",
+    "skipped": "yellow",
+    "missed": "yellow",
+    "paused": "yellow",
+    "proposed": "magenta",
+    "disabled": "bright_black",
+}
 
 
-def _line(due: DueTime, now: datetime) -> str:
-    wall = due.local.strftime("%a %Y-%m-%d %H:%M:%S" if due.local.second else "%a %Y-%m-%d %H:%M")
-    note = click.style(f"  ! {due.note}", fg="yellow") if due.note else ""
-    return f"{wall} {due.local.tzname()}  {click.style(relative(due.at - now), dim=True)}{note}"
+def print_json(value: object) -> None:
+    """The documented fields; instants are ISO 8601."""
+    click.echo(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
 
 
-def relative(wait: timedelta) -> str:
-    """A wait in its two largest units."""
-    if wait < _NOW:
-        return "now"
-    # Seconds matter only for what is near.
-    unit = timedelta(seconds=1) if wait < timedelta(hours=1) else timedelta(minutes=1)
-    text = format_duration(wait // unit * unit)
-    days, _, rest = text.partition("d")
-    return f"in {days}d" if rest and int(days) >= 7 else f"in {text}"
+def print_line(value: object) -> None:
+    """One of a stream: an object on a line of its own."""
+    click.echo(msgspec.json.encode(value).decode())
+
+
+def show_fields(rows: Mapping[str, object]) -> None:
+    """Labels and values, a line each; what is not there is left out."""
+    width = max((len(label) for label in rows), default=0)
+    for label, value in rows.items():
+        if value is not None and value != "":
+            click.echo(f"{click.style(label.ljust(width), dim=True)}  {plain(str(value))}")
+
+
+def moment(at: datetime | None, now: datetime) -> str:
+    """A time as people read it: on their clock, and how far away."""
+    if at is None:
+        return "-"
+    return f"{at.astimezone():%Y-%m-%d %H:%M:%S} ({distance((at - now).total_seconds())})"
+
+
+def brief(at: datetime | None, now: datetime) -> str:
+    """The same for tables: without the date or the year where that is the present one."""
+    if at is None:
+        return "-"
+    local, today = at.astimezone(), now.astimezone()
+    if local.date() == today.date():
+        shown = local.strftime("%H:%M:%S")
+    else:
+        shown = local.strftime("%m-%d %H:%M" if local.year == today.year else "%Y-%m-%d %H:%M")
+    return f"{shown} ({distance((at - now).total_seconds())})"
+
+
+def planned_at(job: JobView) -> datetime | None:
+    """When a job runs next; what is switched off does not."""
+    return None if job.status in ("disabled", "proposed") else job.next_run_at
+
+
+def distance(seconds: float) -> str:
+    """How far away a time is, in one unit."""
+    size = abs(seconds)
+    for limit, unit, name in ((90, 1, "s"), (5400, 60, "m"), (129_600, 3600, "h"), (float("inf"), 86_400, "d")):
+        if size < limit:
+            count = round(size / unit)
+            return "now" if not count else f"in {count}{name}" if seconds > 0 else f"{count}{name} ago"
+    return ""

@@ -5,13 +5,15 @@ from __future__ import annotations
 import click
 
 from rota.app import default_database, is_postgres
-from rota.cli.store_command import moment, print_json, store_command
-from rota.cli.up import start_engine
-from rota.ledger.site import Site
-from rota.ports.records import instant
+from rota.cli.command import Group
+from rota.cli.up import start
+from rota.cli.worker_list import command as list_workers
+from rota.serving import House
+
+_EXAMPLES = ("rota worker --db postgresql://rota@db/rota", "rota worker list")
 
 
-@click.group("worker", invoke_without_command=True)
+@click.group("worker", cls=Group, invoke_without_command=True, examples=_EXAMPLES)
 @click.option("--db", metavar="URL", help="The store: a PostgreSQL URL. Default: $ROTA_DB.")
 @click.pass_context
 def command(context: click.Context, *, db: str | None) -> None:
@@ -24,22 +26,7 @@ def command(context: click.Context, *, db: str | None) -> None:
             "SQLite has one engine for each file: use rota up. For several workers use PostgreSQL: "
             "rota worker --db postgresql://user@host/name"
         )
-    start_engine(database)
+    start(House(database=database, has_doors=False))
 
 
-@command.command("list")
-@store_command
-async def list_workers(site: Site, *, as_json: bool) -> None:
-    """Show the workers, the latest first."""
-    found = await site.store.read(lambda tx: tx.workers(most=50))
-    if as_json:
-        print_json(found)
-        return
-    now = site.clock.now()
-    for worker in found:
-        seen = moment(instant(worker.beat_at), now)
-        click.echo(
-            f"{worker.id}  {worker.status:5} {worker.running:4} running  {worker.host} {worker.pid}  seen {seen}"
-        )
-    if not found:
-        click.echo("No worker has been here yet. Start one: rota up")
+command.add_command(list_workers)

@@ -1,0 +1,41 @@
+"""``rota doctor``: what is wrong here, and what to do about it."""
+
+from __future__ import annotations
+
+import click
+
+from rota.app import default_database, premises_of
+from rota.cli.command import Command
+from rota.cli.plain import plain
+from rota.cli.refusal import FAILED
+from rota.cli.shown import print_json
+from rota.cli.store_command import Site, store_command
+from rota.operations.health.doctor import Examination, check_up
+
+_SIGNS = {"ok": ("✓", "green"), "warning": ("!", "yellow"), "failure": ("✗", "red")}
+
+
+@click.command("doctor", cls=Command, examples=("rota doctor", "rota doctor --json"))
+@store_command("doctor.check", is_open=False)
+async def command(site: Site, *, as_json: bool) -> int:
+    """Look for everything that is known to go wrong, and say what to do about it. Exit 1 if something is broken."""
+    database = click.get_current_context().params["db"] or default_database()
+    # Opened here, because the doctor also looks at how far this machine's clock is from the database's.
+    await site.store.open()
+    try:
+        found = await check_up(site, premises=premises_of(database))
+    finally:
+        await site.store.close()
+    if as_json:
+        print_json(found)
+    else:
+        _print(found)
+    return FAILED if any(one.status == "failure" for one in found.findings) else 0
+
+
+def _print(found: Examination) -> None:
+    for one in found.findings:
+        sign, colour = _SIGNS[one.status]
+        click.echo(f"{click.style(sign, fg=colour)} {one.check}: {plain(one.message)}")
+        if one.cure:
+            click.echo(f"    {plain(one.cure)}")

@@ -1,0 +1,91 @@
+"""``rota runs`` and ``rota run``, without an engine: what was asked for, found again and ended."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.cli.cli import Cli
+
+
+@pytest.fixture
+def home(cli: Cli) -> Cli:
+    for name in ("a", "b"):
+        cli("job", "add", name, "--manual", "--agent", f"of-{name}", "--", "true")
+    return cli
+
+
+def ids(cli: Cli, *words: str) -> list[str]:
+    return [run["id"] for run in cli.json("runs", *words)]
+
+
+def test_runs_are_found_by_every_facet(home: Cli) -> None:
+    assert home("runs") == "No runs.\n"
+    first, second, third = (home("job", "run", name).strip() for name in ("a", "b", "a"))
+    home("run", "cancel", first)
+    assert ids(home) == [third, second, first]
+    assert ids(home, "a") == [third, first]
+    assert ids(home, "-n", "1") == [third]
+    assert ids(home, "--after", third) == [second, first]
+    assert ids(home, "--state", "queued") == [third, second]
+    assert ids(home, "--state", "queued", "--state", "cancelled", "--all") == [third, second, first]
+    assert ids(home, "--failed") == []
+    assert ids(home, "--agent", "of-b") == [second]
+    assert ids(home, "--cause", "manual") == [third, second, first]
+    assert ids(home, "--cause", "schedule") == []
+    assert ids(home, "--since", "1h") == [third, second, first]
+    assert ids(home, "--until", "1h") == ids(home, "--since", "2099-01-01") == []
+    assert ids(home, "--until", "2099-01-01T00:00Z") == [third, second, first]
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        (("--state", "done"), "'done' is not one of"),
+        (("--cause", "luck"), "'luck' is not one of"),
+        (("--since", "yesterday"), 'Invalid since "yesterday"'),
+        (("-n", "0"), "0 is not in the range"),
+    ],
+)
+def test_a_filter_that_means_nothing_is_refused(home: Cli, words: tuple[str, ...], part: str) -> None:
+    assert part in home.refused("runs", *words, code=2)
+
+
+def test_a_run_is_shown_with_why_and_what_it_waits_for(home: Cli) -> None:
+    run_id = home("job", "run", "a", "--input", "x\033[2J").strip()
+    shown = home("run", "show", run_id[:-2])
+    assert "cause: manual" in shown
+    assert "no worker is there" in shown
+    assert "\033" not in shown
+    detail = home.json("run", "show", run_id)
+    assert detail["waits_for"]
+    assert (detail["trail"], detail["input"]) == ([], "x\033[2J")
+    assert home.json("why", run_id)["lines"][0] == "cause: manual"
+
+
+def test_a_run_is_cancelled_once_and_retried(home: Cli) -> None:
+    run_id = home("job", "run", "a").strip()
+    assert "has not ended" in home.refused("run", "retry", run_id)
+    assert home.json("run", "cancel", run_id, "--reason", "wrong") == {"run_id": run_id, "is_ended": True}
+    assert home.json("run", "show", run_id)["reason"] == "wrong"
+    assert "has ended already" in home.refused("run", "cancel", run_id)
+    again = home.json("run", "retry", run_id, "--key", "k")
+    assert again["is_new"] is True
+    assert home("run", "retry", run_id, "--key", "k").strip() == again["run_id"]
+
+
+@pytest.mark.parametrize("words", [("run", "show"), ("run", "cancel"), ("run", "retry"), ("why",), ("logs",)])
+def test_a_run_that_is_not_there_is_said(home: Cli, words: tuple[str, ...]) -> None:
+    assert 'There is no run "run_f"' in home.refused(*words, "run_f")
+
+
+def test_a_job_that_never_ran_has_no_logs(home: Cli) -> None:
+    home("job", "run", "a")
+    assert "a has not run yet. Run it now: rota job run a" in home.refused("logs", "a")
+    assert 'There is no job "x"' in home.refused("logs", "x")
+
+
+def test_the_columns_of_a_list_are_named(home: Cli) -> None:
+    run_id = home("job", "run", "a").strip()
+    titles, row = home("runs").splitlines()
+    assert titles.split() == ["run", "state", "job", "cause", "when", "took"]
+    assert row.split()[:4] == [run_id, "queued", "a", "manual"]
