@@ -15,13 +15,13 @@ from apscheduler.jobstores.sqlalchemy import SQLAlchemyJobStore
 from apscheduler.schedulers.background import BackgroundScheduler
 from places import POSTGRES, SQLITE, places, verdict
 
-from rota.app import make_site, make_store, migrate_database, running_engine, system_now
+from rota.app import make_site, make_store, running_engine, system_now
 from rota.core.decision import replay
 from rota.core.definition import PythonAction, define
 from rota.core.job import Timing
 from rota.core.run import RunState
 from rota.core.schedule import Cron
-from rota.ledger.jobs import add_jobs
+from rota.ledger.jobs import Placed, add_jobs
 from rota.ports.records import instant, trail_of
 from rota.ports.store import Store
 
@@ -37,7 +37,7 @@ def main() -> None:
     with places() as urls:
         peers = {SQLITE: f"sqlite:///{urls[SQLITE]}.peer", POSTGRES: urls[POSTGRES].replace("://", "+psycopg2://")}
         for name, url in urls.items():
-            asyncio.run(migrate_database(url))
+            asyncio.run(make_store(url)[0].migrate())
             own = asyncio.run(rota_burst(url))
             peer = apscheduler_burst(peers[name])
             text = f"{name}: Rota {own:.2f} s, APScheduler {peer:.2f} s, "
@@ -71,7 +71,9 @@ async def _add_jobs(store: Store) -> datetime:
     timing = Timing(schedule=Cron("* * * * *"))
     jobs = [define(f"job{number}", timing, PythonAction(target="benchmarks.noop:noop")) for number in range(JOBS)]
     for first in range(0, JOBS, 1_000):
-        await store.write(lambda tx, first=first: add_jobs(tx, now, site, jobs[first : first + 1_000]))
+        await store.write(
+            lambda tx, first=first: add_jobs(tx, now, site, [Placed(one) for one in jobs[first : first + 1_000]])
+        )
     await store.write(lambda tx: tx.size_slot(scope="pool", name="inline", size=JOBS))
     return now.replace(second=0, microsecond=0) + timedelta(minutes=1)
 

@@ -11,12 +11,12 @@ from statistics import median
 
 from places import POSTGRES, SQLITE, places, verdict
 
-from rota.app import make_site, make_store, migrate_database
+from rota.app import make_site, make_store
 from rota.core.definition import Definition, PythonAction, define
 from rota.core.job import Timing
 from rota.core.schedule import Cron
 from rota.ledger.fire import fire_due
-from rota.ledger.jobs import add_jobs
+from rota.ledger.jobs import Placed, add_jobs
 from rota.ports.store import Store, Transaction
 
 NOW = datetime(2026, 11, 18, 12, tzinfo=UTC)
@@ -48,7 +48,7 @@ def main() -> None:
 async def _measure(name: str, stored: int, *, every: int) -> float:
     """Milliseconds for one pass over the due jobs, which are every so many of the first."""
     with places() as urls:
-        await migrate_database(urls[name])
+        await make_store(urls[name])[0].migrate()
         store, _ = make_store(urls[name], is_rehearsed=True)
         await store.open()
         try:
@@ -60,7 +60,8 @@ async def _measure(name: str, stored: int, *, every: int) -> float:
 
 async def _fill(store: Store, stored: int, every: int) -> None:
     site = make_site(store)
-    definitions = [_job(number, is_due=number % every == 0 and number < DUE * every) for number in range(stored)]
+    is_due = [number % every == 0 and number < DUE * every for number in range(stored)]
+    definitions = [Placed(_job(number, is_due=is_due[number])) for number in range(stored)]
     for first in range(0, stored, DUE):
         await store.write(lambda tx, first=first: add_jobs(tx, NOW, site, definitions[first : first + DUE]))
     await store.write(lambda tx: tx.size_slot(scope="pool", name="inline", size=10 * DUE))

@@ -13,7 +13,7 @@ from statistics import median, quantiles
 import psutil
 from places import SQLITE, places, verdict
 
-from rota.app import make_site, make_store, migrate_database
+from rota.app import make_site, make_store
 from rota.core.definition import PythonAction, define
 from rota.core.job import Timing
 from rota.core.run import RunState
@@ -42,14 +42,16 @@ def main() -> None:
 
 
 async def _measure(url: str, witness: Path) -> tuple[list[float], float]:
-    await migrate_database(url)
+    await make_store(url)[0].migrate()
     environment = {**os.environ, "ROTA_DB": url, "ROTA_WITNESS": str(witness)}
     engine = subprocess.Popen([ROTA, "up", "--no-web"], env=environment, stderr=subprocess.DEVNULL)  # noqa: ASYNC220
     store, _ = make_store(url)
     await store.open()
     try:
         site = make_site(store)
-        await jobs.add_job(site, define("mark", Timing(schedule=Manual()), PythonAction(target="benchmarks.noop:mark")))
+        await jobs.save_job(
+            site, define("mark", Timing(schedule=Manual()), PythonAction(target="benchmarks.noop:mark"))
+        )
         lags = [await _lag(site, witness) for _ in range(RUNS)]
         # The first ones find imports and caches cold.
         return lags[RUNS // 5 :], _idle(engine.pid)
@@ -59,7 +61,7 @@ async def _measure(url: str, witness: Path) -> tuple[list[float], float]:
 
 async def _lag(site: Site, witness: Path) -> float:
     """Milliseconds from the commit of a request to the first line of the action."""
-    requested = await jobs.run_job(site, "mark")
+    requested = await jobs.run_job(site, job="mark")
     committed = time.time()  # noqa: TID251 - a stopwatch over two processes
     for _ in range(_PATIENCE):
         run = await runs.find_run(site, requested.run_id)
