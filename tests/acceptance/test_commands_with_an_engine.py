@@ -49,7 +49,7 @@ def test_the_command_exits_as_the_run_did_when_it_is_followed(db: str) -> None:
     rota("job", "add", "fails", "--manual", "--", "/bin/sh", "-c", "echo out; echo err >&2; exit 3", db=db)
     done = rota("job", "run", "fails", "--follow", db=db, check=False)
     assert (done.returncode, done.stdout) == (3, "out\n")
-    assert done.stderr.splitlines()[1:] == ["err", f"{done.stderr.splitlines()[0]} failed: exit"]
+    assert done.stderr.splitlines()[1:] == ["err", f"{done.stderr.splitlines()[0]} failed: exit, exit code 3"]
 
 
 def test_the_same_run_is_meant_when_a_key_is_used_again(db: str) -> None:

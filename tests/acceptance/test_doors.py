@@ -217,6 +217,12 @@ def test_doors_open_to_others_only_when_told_to(tmp_path: Path) -> None:
     assert "--allow-remote" in done.stderr
 
 
+def test_an_address_may_be_written_as_in_a_url(tmp_path: Path) -> None:
+    with house(str(tmp_path / "rota.db"), tmp_path, "--no-file", "--host", "[::1]") as up:
+        assert up.url.startswith("http://[::1]:")
+        assert up.ask("/jobs")["items"] == []
+
+
 def test_a_taken_port_is_named_with_a_cure(tmp_path: Path) -> None:
     with house(str(tmp_path / "a.db"), tmp_path, "--no-file") as up:
         port = up.url.rpartition(":")[2].partition("/")[0]

@@ -138,6 +138,11 @@ def test_the_doctor_says_when_there_is_no_database_to_look_at(cli: Cli) -> None:
     assert "damaged or no database" in cli.refused("doctor")
 
 
+def test_the_doctor_makes_no_database_where_there_is_none(cli: Cli) -> None:
+    assert "make it: rota up" in cli.refused("doctor")
+    assert not Path(cli.db).exists()
+
+
 def test_no_worker_is_there_until_one_was(cli: Cli) -> None:
     assert "rota up" in cli("worker", "list")
     assert cli.json("worker", "list") == []

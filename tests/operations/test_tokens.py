@@ -59,6 +59,8 @@ async def test_the_secret_is_nowhere_in_the_store(site: Site) -> None:
         lambda _: "rota__",
         lambda _: "ключ",
         lambda _: "rotarun_1_2",
+        lambda _: "rota_a\0b_c",
+        lambda token: f"{token}\n",
         lambda _: "rotarun_1_9999999999999999999999_3",
     ],
 )

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
-from rota.app import default_database, premises_of
+from rota.app import default_database, is_postgres, premises_of
 from rota.cli.command import Command
 from rota.cli.plain import plain
 from rota.cli.refusal import FAILED
 from rota.cli.shown import print_json
 from rota.cli.store_command import Site, store_command
+from rota.errors import NotFoundError
 from rota.operations.health.doctor import Examination, check_up
 
 _SIGNS = {"ok": ("✓", "green"), "warning": ("!", "yellow"), "failure": ("✗", "red")}
@@ -20,6 +23,7 @@ _SIGNS = {"ok": ("✓", "green"), "warning": ("!", "yellow"), "failure": ("✗",
 async def command(site: Site, *, as_json: bool) -> int:
     """Look for everything that is known to go wrong, and say what to do about it. Exit 1 if something is broken."""
     database = click.get_current_context().params["db"] or default_database()
+    _check_exists(database)
     # Opened here, because the doctor also looks at how far this machine's clock is from the database's.
     await site.store.open()
     try:
@@ -31,6 +35,12 @@ async def command(site: Site, *, as_json: bool) -> int:
     else:
         _print(found)
     return FAILED if any(one.status == "failure" for one in found.findings) else 0
+
+
+def _check_exists(database: str) -> None:
+    """To open a file would make it."""
+    if not is_postgres(database) and not Path(database).exists():
+        raise NotFoundError(f"There is no database at {database}. Name another with --db, or make it: rota up")
 
 
 def _print(found: Examination) -> None:

@@ -26,7 +26,8 @@ async def follow(site: Site, run_id: str, *, after: int = 0, as_json: bool = Fal
             continue
         code = exit_code(one)
         if not as_json:
-            click.echo(f"{one.id} {one.state}{f': {one.reason}' if one.reason else ''}", err=True)
+            why = ", ".join(plain(text) for text in (one.reason, one.error) if text)
+            click.echo(f"{one.id} {one.state}{f': {why}' if why else ''}", err=True)
     return code
 
 

@@ -9,7 +9,7 @@ import msgspec
 
 from rota.core.admission import Skip
 from rota.core.decision import Step, describe
-from rota.core.job import job_status
+from rota.core.job import FOREVER, job_status
 from rota.core.run import priority
 from rota.core.schedule import format_schedule, schedule_type
 from rota.core.usage import Usage
@@ -177,7 +177,7 @@ def job_fields(now: datetime, record: JobRecord) -> dict[str, object]:
         "last_completed_at": instant_or_none(last_completed_at(record)),
         "last_error": record.last_error,
         "failure_count": record.failure_count,
-        "paused_until": state.paused_until if is_paused else None,
+        "paused_until": state.paused_until if is_paused and state.paused_until != FOREVER else None,
         "pause_note": record.pause_note if is_paused else None,
         "description": definition.description,
         "version": record.version,
