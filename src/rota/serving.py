@@ -12,12 +12,22 @@ from pathlib import Path
 
 import msgspec
 
-from rota.app import PORT, Workshop, credentials_of, machine_zone, make_engine, open_workshop, premises_of
+from rota.app import (
+    PORT,
+    Workshop,
+    credentials_of,
+    local_caller,
+    machine_zone,
+    make_engine,
+    open_workshop,
+    premises_of,
+)
 from rota.engine.engine import Engine
 from rota.engine.loop import Loop
 from rota.errors import ConflictError, ScheduleError
 from rota.ledger.site import Site, settings_from
 from rota.log import log
+from rota.operations.sessions import make_login_link
 from rota.operations.tokens import caller_of, create_token, list_tokens, revoke_token
 from rota.operations.watching import FleetWatch
 from rota.ports.caller import Caller, Door, Role
@@ -40,6 +50,8 @@ class House(msgspec.Struct, frozen=True, kw_only=True):
     hosts: tuple[str, ...] = ()
     """Names by which others may call it, besides those of this machine."""
     is_remote_allowed: bool = False
+    is_watched: bool = False
+    """Whether somebody sits at the terminal."""
 
 
 def fleet_file_here(folder: Path) -> Path | None:
@@ -89,6 +101,7 @@ async def _work_with_doors(house: House, shop: Workshop, watch: FleetWatch | Non
     from rota.api.application import make_application  # noqa: PLC0415
     from rota.api.metrics import Meter  # noqa: PLC0415
     from rota.api.server import serve  # noqa: PLC0415
+    from rota.web.pages import Pages  # noqa: PLC0415
 
     meter, closing = Meter(), asyncio.Event()
     engines: list[Engine] = []
@@ -100,6 +113,7 @@ async def _work_with_doors(house: House, shop: Workshop, watch: FleetWatch | Non
         hosts=(*_LOOPBACK, *house.hosts, *_own_name(house.host)),
         meter=meter,
         is_ready=lambda: bool(engines) and engines[0].is_ready,
+        pages=Pages(shop.site, premises),
     )
     address: asyncio.Future[str] = asyncio.get_running_loop().create_future()
     doors = asyncio.create_task(
@@ -111,12 +125,21 @@ async def _work_with_doors(house: House, shop: Workshop, watch: FleetWatch | Non
         if not address.done():
             await doors
         url = _reachable(address.result())
-        say(f"Rota is up: {url}/api/v1 (token in {token_file}). Ctrl-C stops it.")
+        say(f"Rota is up: {url} (token for the API in {token_file}). Ctrl-C stops it.")
+        say(f"Open the page: {await _way_in(house, shop.site, url)}")
         engines.append(make_engine(shop, credentials=await credentials_of(shop.site, url), meter=meter))
         await _work(engines[0], watch, shop.site)
     finally:
         closing.set()
         await asyncio.wait((doors,))
+
+
+async def _way_in(house: House, site: Site, url: str) -> str:
+    """A link that lets one browser in, for whoever sits at the terminal. A log that is kept gets none."""
+    if not house.is_watched:
+        return f"{url}, with a link from: rota login"
+    link = await make_login_link(msgspec.structs.replace(site, caller=local_caller()))
+    return f"{url}{link.path}\n(lets one browser in, within 10 minutes; later: rota login)"
 
 
 def _report(doors: asyncio.Task[None]) -> None:

@@ -20,7 +20,7 @@ import pytest
 from tests.rota_process import EngineProcess, eventually, rota, rota_json
 from tests.stores import Servers
 
-ADDRESS = re.compile(r"Rota is up: (http://[^/ ]+)/api/v1 \(token in ([^)]+)\)")
+ADDRESS = re.compile(r"Rota is up: (http://[^/ ]+) \(token for the API in ([^)]+)\)")
 FLEET = """\
 fleet: {name: home, timezone: Europe/Berlin}
 pools: {local: 4}

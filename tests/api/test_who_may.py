@@ -56,6 +56,8 @@ async def expired(house: House) -> str:
             id="tok_old",
             name="old",
             role="admin",
+            kind="token",
+            parent=None,
             hash=tokens._hash(secret),
             now=1_000_000,
             made_by="test",

@@ -12,7 +12,7 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from rota.api import metrics
 from rota.api.answering import answer, json_answer
@@ -33,6 +33,7 @@ from rota.operations.tokens import caller_of
 from rota.ports.caller import ENGINE, Caller
 
 Page = Callable[[Scope], Awaitable[Response]]
+FOR_PROGRAMS = frozenset({"api", "healthz", "readyz", "metrics"})
 _STREAM_HEADERS = {**SAFE_HEADERS, "X-Accel-Buffering": "no"}
 
 
@@ -43,24 +44,34 @@ def make_application(
     hosts: Sequence[str],
     meter: Meter | None = None,
     is_ready: Callable[[], bool] = lambda: True,
+    pages: ASGIApp | None = None,
 ) -> Starlette:
     """The HTTP doors of a site. ``hosts`` are the names it answers to, besides those of this machine.
 
-    What ``state.doors`` holds can be closed, which ends all streams.
+    ``pages`` answers whatever is not the API's; it lets people in by itself. What ``state.doors`` holds can be closed,
+    which ends all streams.
     """
     doors = Doors(site, premises, meter=meter or Meter(), is_ready=is_ready)
     application = Starlette(
-        middleware=[
-            Middleware(Problems),
-            Middleware(HostGuard, hosts=hosts),
-            Middleware(OriginGuard),
-            Middleware(TokenGuard, site=site),
-        ],
+        middleware=[Middleware(Problems), Middleware(HostGuard, hosts=hosts), Middleware(OriginGuard)]
     )
     application.state.doors = doors
+    guarded = TokenGuard(doors, site)
     # Not a route: patterns do not match every path there is, such as one with a line break in it.
-    application.router.default = doors
+    application.router.default = guarded if pages is None else _Fork(guarded, pages)
     return application
+
+
+class _Fork:
+    """What programs ask for goes one way, what people look at the other."""
+
+    def __init__(self, doors: ASGIApp, pages: ASGIApp) -> None:
+        self._doors = doors
+        self._pages = pages
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        is_for_programs = scope["type"] != "http" or segments(scope)[0] in FOR_PROGRAMS
+        await (self._doors if is_for_programs else self._pages)(scope, receive, send)
 
 
 class Doors:

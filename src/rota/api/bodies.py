@@ -17,7 +17,7 @@ _NAMES = {dict: "an object", list: "an array", str: "a string", bool: "a boolean
 
 async def read_object(request: Request) -> dict[str, Any]:
     """The fields of a request; none for an empty body."""
-    data = await _read(request)
+    data = await read_bytes(request)
     if not data:
         return {}
     _check_type(request)
@@ -27,20 +27,21 @@ async def read_object(request: Request) -> dict[str, Any]:
     return value
 
 
-async def _read(request: Request) -> bytes:
+async def read_bytes(request: Request, *, most: int = MOST_BYTES) -> bytes:
+    """The body as it was sent, if it is not too large."""
     size = request.headers.get("content-length", "")
-    if size.isascii() and size.isdigit() and len(size) > len(str(MOST_BYTES)):
-        raise _too_large()
+    if size.isascii() and size.isdigit() and len(size) > len(str(most)):
+        raise _too_large(most)
     data = bytearray()
     async for chunk in request.stream():
         data += chunk
-        if len(data) > MOST_BYTES:
-            raise _too_large()
+        if len(data) > most:
+            raise _too_large(most)
     return bytes(data)
 
 
-def _too_large() -> RefusedError:
-    return RefusedError(413, f"The body must not be larger than {MOST_BYTES} bytes.", headers={"Connection": "close"})
+def _too_large(most: int) -> RefusedError:
+    return RefusedError(413, f"The body must not be larger than {most} bytes.", headers={"Connection": "close"})
 
 
 def _check_type(request: Request) -> None:

@@ -35,7 +35,7 @@ _STATUSES: tuple[tuple[type[SchedulerError], int], ...] = (
     (StoreUnavailableError, 503),
 )
 # Whoever asks may be anybody, and errors of a database name hosts and users.
-_UNTOLD = {
+UNTOLD = {
     500: "Something went wrong. The log of the server says what.",
     503: "The database cannot be used now. Nothing was written, and trying again is safe.",
 }
@@ -99,15 +99,13 @@ def kind_of(status: int) -> str:
 
 def answer_problem(error: Exception, *, instance: str, method: str) -> Response:
     """The answer to a request that failed. What was not meant to happen is logged, and not told."""
-    status = _status(error)
-    if status in _UNTOLD:
-        trace = error if status == 500 else None
-        log("request.failed", level=logging.ERROR, error=trace, method=method, path=instance, reason=str(error))
+    status = status_of(error)
+    tell_log(error, status, method=method, path=instance)
     document = ProblemDocument(
         type=kind_of(status),
         title=HTTPStatus(status).phrase,
         status=status,
-        detail=_UNTOLD.get(status) or str(error),
+        detail=UNTOLD.get(status) or str(error),
         instance=instance,
         **_value(error),
         problems=_parts(error),
@@ -116,7 +114,15 @@ def answer_problem(error: Exception, *, instance: str, method: str) -> Response:
     return Response(msgspec.json.encode(document), status, headers, MEDIA_TYPE)
 
 
-def _status(error: Exception) -> int:
+def tell_log(error: Exception, status: int, *, method: str, path: str) -> None:
+    """Keep what went wrong and is not told to whoever asked."""
+    if status in UNTOLD:
+        trace = error if status == 500 else None
+        log("request.failed", level=logging.ERROR, error=trace, method=method, path=path, reason=str(error))
+
+
+def status_of(error: Exception) -> int:
+    """The status that an error is answered with."""
     if isinstance(error, RefusedError):
         return error.status
     return next((status for kind, status in _STATUSES if isinstance(error, kind)), 500)

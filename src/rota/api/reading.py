@@ -29,14 +29,15 @@ async def read_arguments(request: Request, found: Found) -> dict[str, Any]:
     """The arguments of the operation; everything that cannot be one is refused."""
     face = found.face
     given: dict[str, Any] = dict(found.values)
-    given |= _from_query(face, _pairs(request.scope["query_string"]))
+    given |= _from_query(face, pairs_of(request.scope["query_string"]))
     given |= _from_headers(face, request)
     if face.has_body:
         given |= _known(await read_object(request), [one.name for one in face.at(Place.BODY)], "field")
     return _converted(face, given)
 
 
-def _pairs(query: bytes) -> list[tuple[str, str]]:
+def pairs_of(query: bytes) -> list[tuple[str, str]]:
+    """The names and values of a query, decoded."""
     parts = [part for part in query.decode("latin-1").split("&") if part]
     split = (part.replace("+", " ").partition("=") for part in parts)
     return [(decoded(name, "query"), decoded(value, "query")) for name, _, value in split]

@@ -167,6 +167,7 @@ _REST = (
     _made(_post("token.create", "/tokens", name="dashboard", role="read", expires_in="90d"), 201),
     _get("token.list", "/tokens"),
     _delete("token.revoke", "/tokens/{token}", 404, 409, token=TOKEN),
+    _made(_post("token.link", "/login-links", role="read"), 201),
     _get("audit.list", "/audit", subject=JOB, after="adt_0650a1b2c3d4e50000a1b2c3d4", limit=50),
 )
 ROUTES: tuple[Route, ...] = (*_JOBS, *_RUNS, *_REST)

@@ -47,6 +47,7 @@ _TOPICS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "Upkeep": {
         "pool": ("pool", "Show and change how many runs may be under way at once."),
         "worker": ("worker", "Start one more worker on PostgreSQL, or list them."),
+        "login": ("login", "Print a link that lets a browser in."),
         "token": ("token", "Make, show and revoke tokens for the API and the page."),
         "audit": ("audit", "Show who changed what."),
         "db": ("db", "Migrate, check and vacuum the database."),

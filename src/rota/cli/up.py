@@ -47,6 +47,7 @@ def command(*, db: str | None, file: Path | None, no_file: bool, no_web: bool, *
             database=db or default_database(),
             file=None if no_file else _chosen(file),
             has_doors=not no_web,
+            is_watched=sys.stdout.isatty(),
             host=doors.pop("host").strip("[]"),
             **doors,
         )

@@ -148,6 +148,7 @@ async def _prune_rest(tx: Transaction, now: datetime) -> None:
     await tx.delete_old_snapshots(before=micros(now - KEEP_SNAPSHOTS))
     await tx.delete_old_events(before=_before("evt", now - KEEP_EVENTS))
     await tx.delete_old_audit(before=_before("adt", now - KEEP_AUDIT))
+    await tx.delete_old_sessions(before=micros(now))
     await tx.delete_old_workers(before=micros(now - KEEP_WORKERS))
 
 

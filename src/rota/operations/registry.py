@@ -22,6 +22,7 @@ from rota.operations import (
     limits,
     preview,
     runs,
+    sessions,
     starting,
     tokens,
     workers,
@@ -108,6 +109,7 @@ _ALL = (
     _admin("token.create", tokens.create_token),
     _admin("token.list", tokens.list_tokens),
     _admin("token.revoke", tokens.revoke_token),
+    _admin("token.link", sessions.make_login_link),
     _read("audit.list", auditing.list_audit),
 )
 OPERATIONS: Mapping[str, Operation] = {operation.name: operation for operation in _ALL}

@@ -21,8 +21,10 @@ from rota.ports.caller import Caller, Door, Role
 from rota.ports.records import TokenRecord, instant, instant_or_none, micros, micros_or_none
 from rota.ports.store import Transaction
 
+TOKEN, LINK, SESSION = "token", "link", "session"
 _PREFIX, _RUN_PREFIX = "rota", "rotarun"
 _SECRET = 48
+_LONGEST = 300
 _RUN_KEY = "run"
 _notes: set[asyncio.Task[None]] = set()
 _USED_EVERY = timedelta(minutes=1)
@@ -32,6 +34,8 @@ class TokenView(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     name: str
     role: Role
+    kind: str
+    """``token``, ``link`` (lets a browser in once) or ``session`` (of a browser)."""
     made_at: Instant
     made_by: str
     expires_at: Instant | None
@@ -54,22 +58,34 @@ async def create_token(site: Site, *, name: Name, role: Role, expires_in: Durati
     """Make a token for somebody."""
     if not name.strip() or len(name) > 100 or not name.isprintable():
         raise ScheduleError(field="name", value=ascii(name), expected="1-100 printable characters", example="ci")
+    lifetime = None if expires_in is None else parse_duration(expires_in, field="expires_in")
+    return await make_token(site, name=name, role=role, kind=TOKEN, lifetime=lifetime)
+
+
+async def make_token(
+    site: Site, *, name: str, role: Role, kind: str, lifetime: timedelta | None, parent: TokenRecord | None = None
+) -> NewToken:
+    """Make a token of some kind. One that comes of a link uses it up."""
     now = site.clock.now()
     (token_id,) = site.entropy.ids("tok", now, 1)
     secret = site.entropy.hex(_SECRET)
-    expires_at = None if expires_in is None else now + parse_duration(expires_in, field="expires_in")
+    expires_at = None if lifetime is None else now + lifetime
 
     async def body(tx: Transaction) -> None:
+        if parent is not None and parent.kind == LINK and not await tx.revoke_token(id=parent.id, now=micros(now)):
+            raise ConflictError("This link was used before. Make a new one: rota login")
         await tx.insert_token(
             id=token_id,
             name=name,
             role=role,
+            kind=kind,
+            parent=None if parent is None else parent.id,
             hash=_hash(secret),
             now=micros(now),
             made_by=site.caller.name,
             expires_at=micros_or_none(expires_at),
         )
-        after = {"name": name, "role": role, "expires_at": expires_at}
+        after = {"name": name, "role": role, "kind": kind, "expires_at": expires_at}
         change = Change(operation="token.create", subject=token_id, event="token.created", after=after)
         await put_on_record(tx, now, site, change)
 
@@ -84,17 +100,19 @@ async def list_tokens(site: Site) -> Page[TokenView]:
 
 
 async def revoke_token(site: Site, *, token: Name) -> TokenView:
-    """Make a token useless, by its id or its name."""
+    """Make a token useless, by its id or its name, and the sessions that it opened."""
     now = site.clock.now()
 
     async def body(tx: Transaction) -> TokenRecord:
-        found = [row for row in await tx.tokens() if token in (row.id, row.name) and row.revoked_at is None]
+        valid = [row for row in await tx.tokens() if row.revoked_at is None]
+        found = [row for row in valid if token == row.id or (token == row.name and row.kind == TOKEN)]
         if not found:
             raise NotFoundError(f'No token "{token}" is valid. See them all: rota token list')
         if len(found) > 1:
             ids = ", ".join(row.id for row in found)
             raise ConflictError(f'Several tokens are named "{token}". Give the id of one: {ids}')
         await tx.revoke_token(id=found[0].id, now=micros(now))
+        await tx.revoke_sessions_of(id=found[0].id, now=micros(now))
         change = Change(operation="token.revoke", subject=found[0].id, event="token.revoked", before=found[0].name)
         await put_on_record(tx, now, site, change)
         return msgspec.structs.replace(found[0], revoked_at=micros(now))
@@ -105,20 +123,29 @@ async def revoke_token(site: Site, *, token: Name) -> TokenView:
 async def caller_of(site: Site, token: str, *, door: Door = Door.API) -> Caller | None:
     """Whoever holds a token, of a person or of a run; none if it does not count."""
     kind, _, rest = token.partition("_")
-    if not token.isascii() or not token.isprintable() or len(token) > 300:
+    if not token.isascii() or not token.isprintable() or len(token) > _LONGEST:
         return None
     if kind == _RUN_PREFIX:
         return await _run_caller(site, rest, door)
-    if kind != _PREFIX:
+    record = await valid_token(site, token)
+    if record is None or record.kind == LINK:
         return None
-    token_id, _, secret = rest.partition("_")
-    record = await site.store.read(lambda tx: tx.find_token(id=f"tok_{token_id}"))
     now = site.clock.now()
-    if record is None or not hmac.compare_digest(record.hash, _hash(secret)) or not _is_valid(now, record):
-        return None
     if record.used_at is None or instant(record.used_at) < now - _USED_EVERY:
         _note_use(site, record.id, now)
-    return Caller(name=record.name, door=door, role=Role(record.role))
+    return Caller(name=record.name, door=Door.PAGE if record.kind == SESSION else door, role=Role(record.role))
+
+
+async def valid_token(site: Site, token: str) -> TokenRecord | None:
+    """What is kept of a token, if it counts."""
+    kind, _, rest = token.partition("_")
+    token_id, _, secret = rest.partition("_")
+    if kind != _PREFIX or not token.isascii() or not token.isprintable() or len(token) > _LONGEST:
+        return None
+    record = await site.store.read(lambda tx: tx.find_token(id=f"tok_{token_id}"))
+    if record is None or not hmac.compare_digest(record.hash, _hash(secret)):
+        return None
+    return record if _is_valid(site.clock.now(), record) else None
 
 
 def _note_use(site: Site, token_id: str, now: datetime) -> None:
@@ -184,6 +211,7 @@ def _view(now: datetime, record: TokenRecord) -> TokenView:
         id=record.id,
         name=record.name,
         role=Role(record.role),
+        kind=record.kind,
         made_at=instant(record.made_at),
         made_by=record.made_by,
         expires_at=instant_or_none(record.expires_at),

@@ -26,6 +26,7 @@ _RANKS = {role: rank for rank, role in enumerate(Role)}
 class Door(StrEnum):
     CLI = "cli"
     API = "api"
+    PAGE = "page"
     FILE = "file"
     ENGINE = "engine"
 

@@ -208,6 +208,8 @@ class TokenRecord(msgspec.Struct, frozen=True):
     expires_at: int | None
     revoked_at: int | None
     used_at: int | None
+    kind: str
+    parent: str | None
 
 
 class AuditRecord(msgspec.Struct, frozen=True):

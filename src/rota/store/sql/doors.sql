@@ -2,7 +2,7 @@
 name, fleet, line, description, timezone, max_concurrent
 
 -- part: token_columns
-id, name, role, hash, made_at, made_by, expires_at, revoked_at, used_at
+id, name, role, hash, made_at, made_by, expires_at, revoked_at, used_at, kind, parent
 
 -- name: fleets
 SELECT name, file, description, timezone, pools, checksum, applied_at FROM fleets ORDER BY name
@@ -30,8 +30,8 @@ ON CONFLICT (name) DO UPDATE SET fleet = excluded.fleet, line = excluded.line, d
 DELETE FROM agents WHERE fleet = :fleet AND name {in names}
 
 -- name: insert_token
-INSERT INTO tokens (id, name, role, hash, made_at, made_by, expires_at)
-VALUES (:id, :name, :role, :hash, :now, :made_by, CAST(:expires_at AS BIGINT))
+INSERT INTO tokens (id, name, role, kind, parent, hash, made_at, made_by, expires_at)
+VALUES (:id, :name, :role, :kind, CAST(:parent AS TEXT), :hash, :now, :made_by, CAST(:expires_at AS BIGINT))
 
 -- name: tokens
 SELECT {use token_columns} FROM tokens ORDER BY id
@@ -41,6 +41,12 @@ SELECT {use token_columns} FROM tokens WHERE id = :id
 
 -- name: revoke_token
 UPDATE tokens SET revoked_at = :now WHERE id = :id AND revoked_at IS NULL
+
+-- name: revoke_sessions_of
+UPDATE tokens SET revoked_at = :now WHERE parent = :id AND revoked_at IS NULL
+
+-- name: delete_old_sessions
+DELETE FROM tokens WHERE kind <> 'token' AND expires_at < :before
 
 -- name: use_token
 UPDATE tokens SET used_at = :now WHERE id = :id

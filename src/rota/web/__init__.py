@@ -1,0 +1,1 @@
+"""The page: what people see. It renders what operations give, and decides nothing."""

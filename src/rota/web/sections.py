@@ -1,0 +1,48 @@
+"""Sections: every page there is, its address, and what shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+
+import msgspec
+
+from rota.ports.caller import Role
+from rota.web import overview
+from rota.web.visit import Context, Visit
+
+Show = Callable[[Visit], Awaitable[Context]]
+
+
+class Page(msgspec.Struct, frozen=True, kw_only=True):
+    """A page. ``section`` is the entry of the menu that it belongs to."""
+
+    pattern: tuple[str, ...]
+    template: str
+    show: Show
+    section: str
+    role: Role = Role.READ
+
+    def match(self, pieces: tuple[str, ...]) -> Mapping[str, str] | None:
+        """What the path says, if it is one of this page."""
+        if len(pieces) != len(self.pattern):
+            return None
+        values = {}
+        for wanted, piece in zip(self.pattern, pieces, strict=True):
+            if wanted.startswith("{") and piece:
+                values[wanted[1:-1]] = piece
+            elif wanted != piece:
+                return None
+        return values
+
+
+def _page(path: str, show: Show, section: str, *, template: str | None = None, role: Role = Role.READ) -> Page:
+    return Page(
+        pattern=tuple(path[1:].split("/")),
+        template=f"{template or section}.html",
+        show=show,
+        section=section,
+        role=role,
+    )
+
+
+PAGES = (_page("/", overview.show, "overview"),)
