@@ -5,9 +5,12 @@ from __future__ import annotations
 import hashlib
 from functools import cached_property
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from typing import NamedTuple
 
-_TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
+STYLES = "app.css"
+_FIRST = "base.css"
+_HERE = files(__package__)
 
 
 class Asset(NamedTuple):
@@ -16,16 +19,13 @@ class Asset(NamedTuple):
 
 
 class Assets:
-    """The files beside this module that browsers may have."""
+    """What browsers may have: each module by itself, and all styles as one file, since every page needs most of them."""
 
     @cached_property
     def _files(self) -> dict[str, Asset]:
-        folder = files(__package__) / "static"
-        return {
-            entry.name: Asset(entry.read_bytes(), _TYPES[f".{entry.name.rpartition('.')[2]}"])
-            for entry in sorted(folder.iterdir(), key=lambda entry: entry.name)
-            if f".{entry.name.rpartition('.')[2]}" in _TYPES
-        }
+        modules = {entry.name: Asset(entry.read_bytes(), "text/javascript") for entry in _in(_HERE / "static", ".js")}
+        styles = b"\n".join(entry.read_bytes() for entry in _in(_HERE / "styles", ".css"))
+        return {**modules, STYLES: Asset(styles, "text/css")}
 
     @cached_property
     def fingerprint(self) -> str:
@@ -43,3 +43,9 @@ class Assets:
     def find(self, fingerprint: str, name: str) -> Asset | None:
         """An asset of this version; none for another, which a page of the old one may still ask for."""
         return self._files.get(name) if fingerprint == self.fingerprint else None
+
+
+def _in(folder: Traversable, ending: str) -> list[Traversable]:
+    """The files of a folder, the one that the others build on first."""
+    found = [entry for entry in folder.iterdir() if entry.name.endswith(ending)]
+    return sorted(found, key=lambda entry: (entry.name != _FIRST, entry.name))
