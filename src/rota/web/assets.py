@@ -19,7 +19,7 @@ class Asset(NamedTuple):
 
 
 class Assets:
-    """What browsers may have: each module by itself, and all styles as one file, since every page needs most of them."""
+    """What browsers may have: each module by itself, and all styles as one file, which every page shares."""
 
     @cached_property
     def _files(self) -> dict[str, Asset]:
