@@ -119,11 +119,16 @@ async def test_a_body_that_is_too_large_is_refused_whether_its_size_is_said_or_n
         assert (answer.status, answer.json["type"]) == (413, "urn:rota:problem:too-large")
 
 
+def would_match(face: Face, path: str) -> bool:
+    """Whether a path is one of a route, be it that a name in it could also be a word."""
+    pattern, pieces = face.route.full_path.split("/"), path.split("/")
+    pairs = zip(pattern, pieces, strict=False)
+    return len(pattern) == len(pieces) and all(part[:1] == "{" or part == piece for part, piece in pairs)
+
+
 async def test_other_methods_are_refused_with_those_that_would_do(shared_house: House) -> None:
-    by_path: dict[str, set[str]] = {}
-    for face in FACES:
-        _, path, _ = example_request(face)
-        by_path.setdefault(path.partition("?")[0], set()).add(face.route.method)
+    paths = {example_request(face)[1].partition("?")[0] for face in FACES}
+    by_path = {path: {face.route.method for face in FACES if would_match(face, path)} for path in paths}
     for path, allowed in by_path.items():
         for method in {"GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"} - allowed:
             answer = await shared_house.ask(method, path)
@@ -148,6 +153,14 @@ async def test_other_methods_are_refused_with_those_that_would_do(shared_house: 
 async def test_what_is_not_there_is_not_found(path: str, shared_house: House) -> None:
     answer = await shared_house.ask("GET", path)
     assert (answer.status, answer.json["type"]) == (404, "urn:rota:problem:not-found")
+
+
+async def test_a_word_in_a_path_counts_before_a_name_and_a_name_where_the_word_means_nothing(
+    shared_house: House,
+) -> None:
+    assert set((await shared_house.ask("GET", "/api/v1/runs/count")).json) > {"total", "states"}
+    answer = await shared_house.ask("PUT", "/api/v1/runs/count")
+    assert (answer.status, answer.headers["Allow"]) == (405, "GET")
 
 
 async def test_every_missing_thing_is_a_problem(shared_house: House) -> None:

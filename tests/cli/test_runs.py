@@ -32,6 +32,8 @@ def test_runs_are_found_by_every_facet(home: Cli) -> None:
     assert ids(home, "--agent", "of-b") == [second]
     assert ids(home, "--cause", "manual") == [third, second, first]
     assert ids(home, "--cause", "schedule") == []
+    assert ids(home, "--priority", "manual") == [third, second, first]
+    assert ids(home, "--priority", "corrective") == []
     assert ids(home, "--since", "1h") == [third, second, first]
     assert ids(home, "--until", "1h") == ids(home, "--since", "2099-01-01") == []
     assert ids(home, "--until", "2099-01-01T00:00Z") == [third, second, first]
@@ -89,3 +91,21 @@ def test_the_columns_of_a_list_are_named(home: Cli) -> None:
     titles, row = home("runs").splitlines()
     assert titles.split() == ["run", "state", "job", "cause", "when", "took"]
     assert row.split()[:4] == [run_id, "queued", "a", "manual"]
+
+
+def test_runs_are_counted(home: Cli) -> None:
+    assert home("runs", "--count") == "0 runs\n"
+    for name in ("a", "b", "a"):
+        home("job", "run", name)
+    assert home.json("runs", "a", "--count") == {
+        "total": 2,
+        "is_cut": False,
+        "states": [{"name": "queued", "count": 2}],
+        "causes": [{"name": "manual", "count": 2}],
+        "agents": [{"name": "of-a", "count": 2}],
+        "jobs": [{"name": "a", "count": 2}],
+    }
+    shown = home("runs", "--count", "--failed").splitlines()
+    assert shown[0] == "0 runs"
+    assert ["queued", "3"] in [line.split() for line in shown]
+    assert home("runs", "a", "--count", "--since", "1h").startswith("2 runs\n")

@@ -36,6 +36,7 @@ FILL = (
 )
 NUMBERS = f"WITH RECURSIVE numbers (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM numbers WHERE i < {COUNT}) "  # noqa: S608
 IDS, RUNS = ["job_5", "job_70000"], ["run_5", "run_70000"]
+ANY: dict[str, Any] = {"agent": None, "any_cause": 1, "causes": [], "any_state": 1, "states": []}
 HOT: dict[str, dict[str, Any]] = {
     "next_wake": {},
     "hold_due_plans": {"now": NOW, "most": 1000},
@@ -50,6 +51,10 @@ HOT: dict[str, dict[str, Any]] = {
     "runs_by_id": {"ids": RUNS},
     "lock_runs": {"ids": RUNS},
     "runs": {"before": "run_5", "most": 20},
+    "filtered_runs": {"before": "run_5", "since": "run_0", **ANY, "most": 20},
+    "filtered_runs_of_job": {"job_id": "job_5", "before": "run_z", "since": "run_0", **ANY, "most": 20},
+    "latest_kinds": {"before": "run_5", "since": "run_0", "most": 20},
+    "latest_kinds_of_job": {"job_id": "job_5", "before": "run_z", "since": "run_0", "most": 20},
     "runs_of_job": {"job_id": "job_5", "before": "run_z", "most": 20},
     "live_descendants": {"run_id": "run_90000"},
     "claim_runs": {"claimed": [("run_5", 5, 1)], "now": NOW, "worker": "wrk_1", "token": 5},

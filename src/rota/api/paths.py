@@ -45,27 +45,37 @@ def decoded(text: str, where: str) -> str:
 
 
 class Directory:
-    """Finds routes by their paths."""
+    """Finds routes by their paths. A piece that is written out counts before one that stands for any name."""
 
     def __init__(self, faces: Iterable[Face]) -> None:
-        self._faces: dict[tuple[str, ...], dict[str, Face]] = {}
+        by_pattern: dict[tuple[str, ...], dict[str, Face]] = {}
         for face in faces:
             pattern = tuple(face.route.full_path[1:].split("/"))
-            self._faces.setdefault(pattern, {})[face.route.method] = face
+            by_pattern.setdefault(pattern, {})[face.route.method] = face
+        self._faces = sorted(by_pattern.items(), key=lambda entry: [part.startswith("{") for part in entry[0]])
 
     def find(self, method: str, pieces: tuple[str, ...]) -> Found:
         """The route for a request; without one, the refusal says what there is."""
-        for pattern, by_method in self._faces.items():
+        allowed: set[str] = set()
+        for pattern, by_method in self._faces:
             values = _match(pattern, pieces)
             if values is None:
                 continue
-            face = by_method.get(method)
-            if face is None and method == "HEAD" and "GET" in by_method:
-                face = by_method["GET"]
-            if face is None or (method == "HEAD" and face.operation.is_stream):
-                raise not_allowed(method, by_method)
-            return Found(face, values)
+            face = _face_for(method, by_method)
+            if face is not None:
+                return Found(face, values)
+            allowed |= set(by_method)
+        if allowed:
+            raise not_allowed(method, allowed)
         raise RefusedError(404, "There is nothing here. See /api/v1/openapi.json for what there is.")
+
+
+def _face_for(method: str, by_method: Mapping[str, Face]) -> Face | None:
+    """A HEAD is a GET without its body, but nobody asks for the head of a stream."""
+    if method != "HEAD":
+        return by_method.get(method)
+    face = by_method.get("GET")
+    return None if face is None or face.operation.is_stream else face
 
 
 def not_allowed(method: str, allowed: Iterable[str]) -> RefusedError:

@@ -18,6 +18,8 @@ PerMinute = Annotated[int, Meta(ge=1, le=6_000)]
 Limit = Annotated[int, Meta(ge=1, le=1_000)]
 Count = Annotated[int, Meta(ge=1, le=1_000)]
 Sequence = Annotated[int, Meta(ge=0, le=2**53)]
+PriorityNumber = Annotated[int, Meta(ge=0, le=2)]
+"""0 what people ask for, 1 what is scheduled, 2 what repairs: retries and backfills."""
 Zone = Annotated[str, Meta(min_length=1, max_length=100)]
 Duration = Annotated[str, Meta(min_length=1, max_length=40)]
 """As people write it: ``5m``, ``1h30m``."""

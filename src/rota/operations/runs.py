@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
 from rota.core.run import LIVE, Cause, RunState
@@ -12,8 +14,9 @@ from rota.ledger.record import end_waiting
 from rota.ledger.requests import Requested, request_run
 from rota.ledger.site import Site
 from rota.operations.auditing import Change, put_on_record
-from rota.operations.inputs import Cursor, Instant, Key, Limit, Name, Sequence, Text
-from rota.operations.jobs import find_job, may_see
+from rota.operations.inputs import Cursor, Instant, Key, Limit, Name, PriorityNumber, Sequence, Text
+from rota.operations.jobs import may_see
+from rota.operations.run_filters import LAST, RunFilter, run_filter
 from rota.operations.views import (
     OutputView,
     Page,
@@ -26,10 +29,8 @@ from rota.operations.views import (
     run_view,
 )
 from rota.operations.waiting import waits_for
-from rota.ports.records import RunRecord, encode, micros
+from rota.ports.records import RunRecord, encode
 from rota.ports.store import Transaction
-
-_FIRST, _LAST = "run_0", "run_z"
 
 
 class CancelledRun(msgspec.Struct, frozen=True):
@@ -66,44 +67,35 @@ async def list_runs(  # noqa: PLR0913 - a filter for each facet
     agent: Name | None = None,
     state: tuple[RunState, ...] = (),
     cause: Cause | None = None,
+    priority: PriorityNumber | None = None,
     since: Instant | None = None,
     until: Instant | None = None,
     after: Cursor | None = None,
     limit: Limit = 100,
 ) -> Page[RunView]:
     """Runs, the latest first. ``since`` and ``until`` are about when a run was put on record."""
-    job_id = await _job_id(site, job) if job is not None else None
-    begin = _FIRST if since is None else f"run_{micros(since):014x}"
-    end = min(after or _LAST, _LAST if until is None else f"run_{micros(until):014x}")
-
-    async def body(tx: Transaction) -> list[RunRecord]:
-        if job_id is not None and not (agent or state or cause or since):
-            return await tx.runs_of_job(job_id=job_id, before=end, most=limit + 1)
-        return await tx.filtered_runs(
-            before=end,
-            since=begin,
-            job_id=job_id,
-            agent=agent or site.caller.agent,
-            cause=cause,
-            any_state=int(not state),
-            states=list(state),
-            most=limit + 1,
-        )
-
-    rows = await site.store.read(body)
+    wanted = await run_filter(
+        site, job=job, agent=agent, state=state, cause=cause, priority=priority, since=since, until=until
+    )
+    rows = [] if wanted.is_empty else await site.store.read(lambda tx: _filtered(tx, wanted, after, limit + 1))
     shown = tuple(run_view(run) for run in rows[:limit] if may_see(site.caller, run.agent, run.job_id))
     return Page(shown, rows[limit - 1].id if len(rows) > limit else None)
 
 
-async def _job_id(site: Site, job: str) -> str:
-    """The job, or the one of this name that was last seen before it was removed."""
-    try:
-        return (await find_job(site, job)).id
-    except NotFoundError:
-        latest = await site.store.read(lambda tx: tx.runs_of_name(job=job, before=_LAST, most=1))
-        if not latest or not may_see(site.caller, latest[0].agent, latest[0].job_id):
-            raise
-        return latest[0].job_id
+async def _filtered(tx: Transaction, wanted: RunFilter, after: str | None, most: int) -> list[RunRecord]:
+    fields: dict[str, Any] = {
+        "before": min(after or LAST, wanted.end),
+        "since": wanted.begin,
+        "agent": wanted.agent,
+        "any_cause": int(wanted.causes is None),
+        "causes": list(wanted.causes or ()),
+        "any_state": int(wanted.states is None),
+        "states": list(wanted.states or ()),
+        "most": most,
+    }
+    if wanted.job_id is None:
+        return await tx.filtered_runs(**fields)
+    return await tx.filtered_runs_of_job(job_id=wanted.job_id, **fields)
 
 
 async def show_run(site: Site, *, run: Name) -> RunDetail:

@@ -71,7 +71,7 @@ class Origin(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class RunRecord(msgspec.Struct, frozen=True, gc=False):
-    """A run with everything that is kept of it."""
+    """A run with everything that is kept of it. In a list, what may be long is not read."""
 
     id: str
     job_id: str
@@ -109,6 +109,17 @@ class RunRecord(msgspec.Struct, frozen=True, gc=False):
     worker: str | None
     token: int | None
     cancel: str | None
+
+
+class KindRecord(msgspec.Struct, frozen=True, gc=False):
+    """Runs that are alike in all that one counts them by, and how many they are."""
+
+    job_id: str
+    job: str
+    agent: str | None
+    state: str
+    cause: str
+    count: int
 
 
 class WaitingRecord(msgspec.Struct, frozen=True, gc=False):

@@ -14,6 +14,7 @@ from rota.ports.records import (
     EventRecord,
     FleetRecord,
     JobRecord,
+    KindRecord,
     LeaseRecord,
     OutputRecord,
     RunRecord,
@@ -76,13 +77,28 @@ class Transaction(Protocol):
         *,
         before: str,
         since: str,
-        job_id: str | None,
         agent: str | None,
-        cause: str | None,
+        any_cause: int,
+        causes: Names,
         any_state: int,
         states: Names,
         most: int,
     ) -> list[RunRecord]: ...
+    async def filtered_runs_of_job(
+        self,
+        *,
+        job_id: str,
+        before: str,
+        since: str,
+        agent: str | None,
+        any_cause: int,
+        causes: Names,
+        any_state: int,
+        states: Names,
+        most: int,
+    ) -> list[RunRecord]: ...
+    async def latest_kinds(self, *, before: str, since: str, most: int) -> list[KindRecord]: ...
+    async def latest_kinds_of_job(self, *, job_id: str, before: str, since: str, most: int) -> list[KindRecord]: ...
     async def runs_due(self, *, job_id: str, begin: int, end: int) -> list[RunRecord]: ...
     async def run_counts(self, *, since: str) -> list[tuple[str, int]]: ...
     async def runs_of_job(self, *, job_id: str, before: str, most: int) -> list[RunRecord]: ...

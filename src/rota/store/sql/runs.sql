@@ -4,6 +4,20 @@ r.last_due_at, r.folded, r.requested_at, r.start_after, r.queued_at, r.claimed_a
 r.trail, r.reason, r.error, r.note, r.exit_code, r.http_status, r.result, r.response, r.input, r.usage, r.trace_id,
 r.worker, r.token, r.cancel
 
+-- part: listed_run_columns
+r.id, r.job_id, r.job, r.agent, r.cause, r.origin, r.attempt, r.depth, r.parent_id, r.pool, r.concurrency_key, r.state, r.due_at,
+r.last_due_at, r.folded, r.requested_at, r.start_after, r.queued_at, r.claimed_at, r.started_at, r.ended_at, r.source,
+NULL, r.reason, r.error, NULL, r.exit_code, r.http_status, NULL, NULL, NULL, r.usage, r.trace_id, r.worker, r.token, r.cancel
+
+-- part: run_filters
+r.id < :before AND r.id >= :since
+  AND (CAST(:agent AS TEXT) IS NULL OR r.agent = CAST(:agent AS TEXT))
+  AND (CAST(:any_cause AS BIGINT) = 1 OR r.cause {in causes})
+  AND (CAST(:any_state AS BIGINT) = 1 OR r.state {in states})
+
+-- part: counted_columns
+job_id, job, agent, state, cause
+
 -- name: find_run
 SELECT {use run_columns} FROM runs r WHERE r.id = :run_id
 
@@ -14,16 +28,23 @@ SELECT {use run_columns} FROM runs r WHERE r.id >= :prefix AND r.id < :end ORDER
 SELECT {use run_columns} FROM runs r WHERE r.id {in ids} ORDER BY r.id
 
 -- name: runs
-SELECT {use run_columns} FROM runs r WHERE r.id < :before ORDER BY r.id DESC LIMIT :most
+SELECT {use listed_run_columns} FROM runs r WHERE r.id < :before ORDER BY r.id DESC LIMIT :most
 
 -- name: filtered_runs
-SELECT {use run_columns} FROM runs r
-WHERE r.id < :before AND r.id >= :since
-  AND (CAST(:job_id AS TEXT) IS NULL OR r.job_id = CAST(:job_id AS TEXT))
-  AND (CAST(:agent AS TEXT) IS NULL OR r.agent = CAST(:agent AS TEXT))
-  AND (CAST(:cause AS TEXT) IS NULL OR r.cause = CAST(:cause AS TEXT))
-  AND (CAST(:any_state AS BIGINT) = 1 OR r.state {in states})
-ORDER BY r.id DESC LIMIT :most
+SELECT {use listed_run_columns} FROM runs r WHERE {use run_filters} ORDER BY r.id DESC LIMIT :most
+
+-- name: filtered_runs_of_job
+SELECT {use listed_run_columns} FROM runs r WHERE r.job_id = :job_id AND {use run_filters} ORDER BY r.id DESC LIMIT :most
+
+-- name: latest_kinds
+SELECT {use counted_columns}, count(*) FROM (
+  SELECT {use counted_columns} FROM runs WHERE id < :before AND id >= :since ORDER BY id DESC LIMIT :most
+) AS latest GROUP BY {use counted_columns}
+
+-- name: latest_kinds_of_job
+SELECT {use counted_columns}, count(*) FROM (
+  SELECT {use counted_columns} FROM runs WHERE job_id = :job_id AND id < :before AND id >= :since ORDER BY id DESC LIMIT :most
+) AS latest GROUP BY {use counted_columns}
 
 -- name: runs_due
 SELECT {use run_columns} FROM runs r
@@ -36,7 +57,7 @@ SELECT state, count(*) FROM runs WHERE id >= :since GROUP BY state ORDER BY stat
 SELECT {use run_columns} FROM runs r WHERE r.job_id = :job_id AND r.id < :before ORDER BY r.id DESC LIMIT :most
 
 -- name: runs_of_name
-SELECT {use run_columns} FROM runs r WHERE r.job = :job AND r.id < :before ORDER BY r.id DESC LIMIT :most
+SELECT {use listed_run_columns} FROM runs r WHERE r.job = :job AND r.id < :before ORDER BY r.id DESC LIMIT :most
 
 -- name: insert_started_runs
 INSERT INTO runs (id, job_id, job, agent, cause, origin, attempt, depth, pool, concurrency_key, state, due_at, requested_at, claimed_at,
