@@ -109,3 +109,19 @@ def test_runs_are_counted(home: Cli) -> None:
     assert shown[0] == "0 runs"
     assert ["queued", "3"] in [line.split() for line in shown]
     assert home("runs", "a", "--count", "--since", "1h").startswith("2 runs\n")
+
+
+def test_several_runs_are_cancelled_and_retried_at_once(home: Cli) -> None:
+    first, second = (home("job", "run", name).strip() for name in ("a", "b"))
+    assert home("run", "cancel", first, second, "--reason", "wrong") == "Cancelled: 2 runs\n"
+    assert {run["reason"] for run in home.json("runs")} == {"wrong"}
+    assert "has ended already" in home.ask("run", "cancel", first, second, code=1).stderr
+    again = home.json("run", "retry", first, second, "run_none", code=1)
+    assert (again["done"], len(again["made"])) == ([first, second], 2)
+    assert [one["run_id"] for one in again["refused"]] == ["run_none"]
+    assert len(home("run", "retry", first, second).split()) == 2
+
+
+def test_too_many_runs_and_a_key_for_several_are_refused(home: Cli) -> None:
+    assert "at most 1000" in home.refused("run", "cancel", *(f"run_{number}" for number in range(1001)), code=2)
+    assert "A key stands for one run" in home.refused("run", "retry", "run_1", "run_2", "--key", "k", code=2)

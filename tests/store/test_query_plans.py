@@ -49,6 +49,7 @@ HOT: dict[str, dict[str, Any]] = {
     "claim_plans": {"claimed": [("job_5", "run_5", 5)]},
     "find_run": {"run_id": "run_70000"},
     "runs_by_id": {"ids": RUNS},
+    "known_runs": {"ids": RUNS},
     "lock_runs": {"ids": RUNS},
     "runs": {"before": "run_5", "most": 20},
     "filtered_runs": {"before": "run_5", "since": "run_0", **ANY, "most": 20},

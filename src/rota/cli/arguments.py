@@ -20,6 +20,10 @@ def run_argument() -> _Decorator:
     return click.argument("run", metavar="RUN", shell_complete=complete_runs)
 
 
+def runs_argument() -> _Decorator:
+    return click.argument("runs", metavar="RUN...", nargs=-1, required=True, shell_complete=complete_runs)
+
+
 def run_or_job_argument() -> _Decorator:
     return click.argument("name", metavar="RUN|JOB", shell_complete=complete_runs_and_jobs)
 

@@ -7,12 +7,14 @@ from datetime import datetime
 import click
 import msgspec
 
-from rota.cli.arguments import run_argument
+from rota.cli.arguments import run_argument, runs_argument
 from rota.cli.command import Group
 from rota.cli.plain import plain
+from rota.cli.refusal import FAILED
 from rota.cli.shown import moment, print_json, show_fields
 from rota.cli.store_command import Site, store_command
-from rota.operations import runs
+from rota.operations.many_runs import MOST, ManyRuns, cancel_many, retry_many
+from rota.operations.runs import cancel_run, retry_run, show_run
 from rota.operations.views import RunDetail
 
 # Told in words below the rest.
@@ -31,7 +33,7 @@ def command() -> None:
 @store_command("run.show")
 async def show(site: Site, *, run: str, as_json: bool) -> None:
     """Show everything that is kept of a run."""
-    found = await runs.show_run(site, run=run)
+    found = await show_run(site, run=run)
     if as_json:
         print_json(found)
         return
@@ -51,27 +53,68 @@ def _shown(run: RunDetail, name: str, now: datetime) -> object:
     return None if name in ("depth", "count") and value in (0, 1) else value
 
 
-@command.command("cancel", examples=("rota run cancel run_0006", 'rota run cancel run_0006 --reason "wrong branch"'))
-@run_argument()
+@command.command(
+    "cancel",
+    examples=(
+        "rota run cancel run_0006",
+        'rota run cancel run_0006 --reason "wrong branch"',
+        "rota run cancel run_0006 run_0007",
+    ),
+)
+@runs_argument()
 @click.option("--reason", default="by_hand", metavar="TEXT", help="Why.")
-@store_command("run.cancel")
-async def cancel(site: Site, *, run: str, reason: str, as_json: bool) -> None:
-    """End a run with everything it has started."""
-    cancelled = await runs.cancel_run(site, run=run, reason=reason)
+@store_command("run.cancel", "run.cancel_many")
+async def cancel(site: Site, *, runs: tuple[str, ...], reason: str, as_json: bool) -> int | None:
+    """End runs with everything they have started."""
+    _check_count(runs)
+    if len(runs) > 1:
+        return _show_many(await cancel_many(site, runs=runs, reason=reason), "Cancelled", as_json=as_json)
+    cancelled = await cancel_run(site, run=runs[0], reason=reason)
     if as_json:
         print_json(cancelled)
     else:
         click.echo(f"{cancelled.run_id} {'is cancelled' if cancelled.is_ended else 'is being ended'}")
+    return None
 
 
-@command.command("retry", examples=("rota run retry run_0006", "rota run retry run_0006 --key again-1"))
-@run_argument()
+@command.command(
+    "retry",
+    examples=(
+        "rota run retry run_0006",
+        "rota run retry run_0006 --key again-1",
+        "rota run retry run_0006 run_0007",
+    ),
+)
+@runs_argument()
 @click.option("--key", metavar="KEY", help="Asked again with the same key, the first run is meant.")
-@store_command("run.retry")
-async def retry(site: Site, *, run: str, key: str | None, as_json: bool) -> None:
-    """Do the work of a run once more, with the same input. Prints the id of the new run."""
-    requested = await runs.retry_run(site, run=run, key=key)
+@store_command("run.retry", "run.retry_many")
+async def retry(site: Site, *, runs: tuple[str, ...], key: str | None, as_json: bool) -> int | None:
+    """Do the work of runs once more, with the same input. Prints the ids of the new runs."""
+    _check_count(runs)
+    if len(runs) > 1:
+        if key is not None:
+            raise click.UsageError("A key stands for one run. Leave it out, or name a single RUN.")
+        return _show_many(await retry_many(site, runs=runs), "Asked for again", as_json=as_json)
+    requested = await retry_run(site, run=runs[0], key=key)
     if as_json:
         print_json(requested)
     else:
         click.echo(requested.run_id)
+    return None
+
+
+def _check_count(runs: tuple[str, ...]) -> None:
+    if len(runs) > MOST:
+        raise click.UsageError(f"These are {len(runs)} runs. Name at most {MOST} at a time.")
+
+
+def _show_many(many: ManyRuns, verb: str, *, as_json: bool) -> int:
+    if as_json:
+        print_json(many)
+    else:
+        for run_id in many.made:
+            click.echo(run_id)
+        click.echo(f"{verb}: {len(many.done)} run{'' if len(many.done) == 1 else 's'}", err=bool(many.made))
+        for one in many.refused:
+            click.echo(f"{plain(one.run_id)}: {plain(one.why)}", err=True)
+    return FAILED if many.refused else 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -107,42 +108,63 @@ async def show_run(site: Site, *, run: Name) -> RunDetail:
 async def cancel_run(site: Site, *, run: Name, reason: Text = "by_hand") -> CancelledRun:
     """End a run with everything it has started: at once if it waits; one that runs is told to, and confirms."""
     record, now = await find_run(site, run), site.clock.now()
-    by = site.caller.name
 
     async def body(tx: Transaction) -> CancelledRun:
         (held,) = await tx.lock_runs(ids=[record.id])
         if held.state not in LIVE:
-            raise ConflictError(f"{held.id} has ended already: {held.state}")
-        change = _change("run.cancel", held, "run.cancel_asked", after={"reason": reason})
-        await put_on_record(tx, now, site, msgspec.structs.replace(change, before={"state": held.state}))
-        if held.state == RunState.RUNNING:
-            await tx.ask_cancel(ids=[held.id], cancel=encode({"by": by, "reason": reason}))
-            await tx.ring()
-            return CancelledRun(held.id, is_ended=False)
-        waiting = await tx.queue_of_runs(ids=[held.id])
-        await end_waiting(tx, now, waiting, Outcome(state=RunState.CANCELLED, reason=reason, error=f"by {by}"), site)
-        return CancelledRun(held.id, is_ended=True)
+            raise ConflictError(has_ended(held))
+        await cancel_held(tx, now, site, [held], reason)
+        return CancelledRun(held.id, is_ended=held.state != RunState.RUNNING)
 
     return await site.store.write(body)
+
+
+async def cancel_held(tx: Transaction, now: datetime, site: Site, held: list[RunRecord], reason: str) -> None:
+    """End runs that are held and have not ended: those that wait at once, those that run are told to."""
+    by, after = site.caller.name, {"reason": reason}
+    changes = [_change("run.cancel", run, "run.cancel_asked", before={"state": run.state}, after=after) for run in held]
+    await put_on_record(tx, now, site, *changes)
+    if running := [run.id for run in held if run.state == RunState.RUNNING]:
+        await tx.ask_cancel(ids=running, cancel=encode({"by": by, "reason": reason}))
+        await tx.ring()
+    if others := [run.id for run in held if run.state != RunState.RUNNING]:
+        waiting = await tx.queue_of_runs(ids=others)
+        await end_waiting(tx, now, waiting, Outcome(state=RunState.CANCELLED, reason=reason, error=f"by {by}"), site)
+
+
+def has_ended(run: RunRecord) -> str:
+    return f"{run.id} has ended already: {run.state}"
 
 
 async def retry_run(site: Site, *, run: Name, key: Key | None = None) -> RequestedRun:
     """Ask for the work of a run once more, with the same input."""
     record, now = await find_run(site, run), site.clock.now()
     if record.state in LIVE:
-        raise ConflictError(f"{record.id} has not ended: {record.state}")
+        raise ConflictError(has_not_ended(record))
 
     async def body(tx: Transaction) -> Requested:
         job = (await hold(tx, [record.job_id])).get(record.job_id)
         if job is None:
-            raise NotFoundError(f'The job "{record.job}" is gone, so its run cannot be done again.')
+            raise NotFoundError(is_orphan(record))
         requested = await request_run(tx, now, site, job, cause=Cause.MANUAL, key=key, input_text=record.input)
         if requested.is_new:
-            after = {"run": requested.run_id}
-            await put_on_record(tx, now, site, _change("run.retry", record, "run.retry_asked", after=after))
+            await put_on_record(tx, now, site, retried(record, requested.run_id))
         return requested
 
     return requested_view(await site.store.write(body))
+
+
+def has_not_ended(run: RunRecord) -> str:
+    return f"{run.id} has not ended: {run.state}"
+
+
+def is_orphan(run: RunRecord) -> str:
+    return f'The job "{run.job}" is gone, so its run cannot be done again.'
+
+
+def retried(run: RunRecord, new_id: str) -> Change:
+    """That a run is to be done once more."""
+    return _change("run.retry", run, "run.retry_asked", after={"run": new_id})
 
 
 async def read_output(site: Site, *, run: Name, after: Sequence = 0, limit: Limit = 500) -> Page[OutputView]:
@@ -152,5 +174,7 @@ async def read_output(site: Site, *, run: Name, after: Sequence = 0, limit: Limi
     return Page(tuple(output_view(row) for row in rows), str(rows[-1].sequence) if len(rows) == limit else None)
 
 
-def _change(operation: str, run: RunRecord, event: str, *, after: object) -> Change:
-    return Change(operation=operation, subject=run.id, event=event, after=after, job=run.job, run_id=run.id)
+def _change(operation: str, run: RunRecord, event: str, *, after: object, before: object = None) -> Change:
+    return Change(
+        operation=operation, subject=run.id, event=event, before=before, after=after, job=run.job, run_id=run.id
+    )

@@ -27,6 +27,9 @@ SELECT {use run_columns} FROM runs r WHERE r.id >= :prefix AND r.id < :end ORDER
 -- name: runs_by_id
 SELECT {use run_columns} FROM runs r WHERE r.id {in ids} ORDER BY r.id
 
+-- name: known_runs
+SELECT id FROM runs WHERE id {in ids}
+
 -- name: runs
 SELECT {use listed_run_columns} FROM runs r WHERE r.id < :before ORDER BY r.id DESC LIMIT :most
 
