@@ -223,3 +223,35 @@ def test_a_run_can_be_asked_for(cli: Cli) -> None:
     assert first == {**first, "is_new": True, "is_skipped": False, "reason": None}
     assert cli("job", "run", "x", "--key", "k").strip() == first["run_id"]
     assert cli.json("run", "show", first["run_id"])["input"] == "hello"
+
+
+def test_a_job_is_previewed_without_being_saved(cli: Cli, tmp_path: Path) -> None:
+    words = ("--daily", "09:00", "--timezone", "UTC", "--quiet", "sat", "--quiet", "sun")
+    lines = cli("job", "preview", *words, "--", "./report.sh").splitlines()
+    assert lines[0] == "Every day at 09:00 (UTC)"
+    assert len(lines) == 6
+    assert [line.split()[0] in ("Sat", "Sun") for line in lines[1:]] == ["skipped" in line for line in lines[1:]]
+    (tmp_path / "job.yaml").write_text(JOB)
+    shown = cli.json(
+        "job", "preview", "--from-file", str(tmp_path / "job.yaml"), "--every", "5m", "--retry-first", "1m"
+    )
+    assert shown["definition"] == {
+        "command": ["./backup.sh", "--all"],
+        "retry": {"max": 2, "first": "1m"},
+        "every": "5m",
+    }
+    assert (shown["problems"], len(shown["next_times"])) == ([], 5)
+    assert "No due time" in cli("job", "preview", "--manual", "--", "true")
+    assert cli.json("job", "list") == []
+
+
+def test_what_is_wrong_with_a_preview_is_said_where_it_stands(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("job.yaml").write_text("daily: 25:00\ncommand: [x\n")
+    assert "job.yaml:2:10: " in cli.refused("job", "preview", "--from-file", "job.yaml", code=2)
+    shown = cli.json("job", "preview", "--every", "5x", "--", "true", code=2)
+    assert [problem["path"] for problem in shown["problems"]] == ["every"]
+    assert 'every: Invalid every "5x"' in cli.refused("job", "preview", "--every", "5x", "--", "true", code=2)
+    assert "This job has no action." in cli.refused("job", "preview", "--from-file", "-", stdin="every: 5m", code=2)

@@ -64,7 +64,8 @@ class Schemas:
     def _describe_definition(self, face: Face) -> None:
         """A job in the words of the fleet file has a schema of its own."""
         for one in face.at(Place.BODY):
-            if one.base == Words and one.name == "definition":
+            # A draft need not be whole.
+            if one.base == Words and one.name == "definition" and one.is_required:
                 properties = self.components[self._bodies[face.operation.name].__name__]["properties"]
                 properties[one.name] = {"$ref": _TEMPLATE.format(name=_DEFINITION)}
 

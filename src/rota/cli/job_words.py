@@ -68,12 +68,15 @@ def words_of_file(path: Path) -> Words:
     """One job from a file, or from standard input for ``-``. Its words know where they stand."""
     from rota.config.fleet import read_mapping  # noqa: PLC0415
 
-    name = source_name(path)
+    return read_mapping(text_of_file(path), file=source_name(path))
+
+
+def text_of_file(path: Path) -> str:
+    """What stands in a file, or comes from standard input for ``-``."""
     try:
-        text = sys.stdin.read(_MOST + 1) if str(path) == "-" else path.read_text("utf-8")
+        return sys.stdin.read(_MOST + 1) if str(path) == "-" else path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise FleetError([Problem(f"the file cannot be read: {error}", file=name)]) from None
-    return read_mapping(text, file=name)
+        raise FleetError([Problem(f"the file cannot be read: {error}", file=source_name(path))]) from None
 
 
 def source_name(path: Path) -> str:

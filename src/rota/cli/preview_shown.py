@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 import click
 
+from rota.cli.plain import plain
 from rota.core.duration import format_duration
 from rota.operations.preview import DueTime, Preview
 
@@ -13,10 +15,15 @@ _NOW = timedelta(seconds=1)
 
 
 def print_heading(shown: Preview) -> None:
-    click.secho(f"{shown.in_words[0].upper()}{shown.in_words[1:]}", bold=True, nl=False)
-    click.echo(f" ({shown.timezone})")
-    for warning in shown.warnings:
-        click.secho(f"Warning: {warning}", fg="yellow")
+    print_words(shown.in_words, shown.warnings, zone=shown.timezone)
+
+
+def print_words(in_words: str, warnings: Sequence[str], *, zone: str) -> None:
+    """A schedule in words, and what a person should be warned of."""
+    click.secho(f"{in_words[0].upper()}{in_words[1:]}", bold=True, nl=False)
+    click.echo(f" ({zone})")
+    for warning in warnings:
+        click.secho(f"Warning: {plain(warning)}", fg="yellow")
 
 
 def print_times(shown: Preview, *, now: datetime) -> None:
@@ -24,7 +31,11 @@ def print_times(shown: Preview, *, now: datetime) -> None:
         click.echo(
             "No due time: it only runs when something asks for it." if shown.type != "once" else "No due time left."
         )
-    for due in shown.times:
+    print_due_times(shown.times, now=now)
+
+
+def print_due_times(times: Sequence[DueTime], *, now: datetime) -> None:
+    for due in times:
         click.echo(f"  {_line(due, now)}")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import datetime
 
 from rota.config.build import Identity
@@ -52,18 +53,22 @@ def define_job(
     findings = Findings(file)
     if not isinstance(data, dict):
         data = _as_mapping(data, findings)
-    reading = Reading(findings, now, data)
-    # A job whose name is wrong is read under another, so that the rest is looked at too.
-    own_name = name if is_named(findings, "name", name) else "job"
-    owner = agent if agent is not None and is_named(findings, "agent", agent) else None
-    try:
-        layer = read_layer(reading, JobShape, data, spot=spot_at(1, 1) if isinstance(data, Table) else NOWHERE)
-        definition, warnings = read_job(reading, (layer,), {}, Identity(own_name, owner, zone))
-    except Enough:
-        pass
+    with suppress(Enough):
+        definition, warnings = read_single(Reading(findings, now, data), data, name=name, agent=agent, zone=zone)
     if findings:
         raise findings.error()
     return definition, warnings
+
+
+def read_single(
+    reading: Reading, data: Mapping[str, object], *, name: str, agent: str | None, zone: str
+) -> tuple[Definition, tuple[str, ...]]:
+    """A job that stands by itself. Everything that is wrong with it is noted."""
+    # A job whose name is wrong is read under another, so that the rest is looked at too.
+    own_name = name if is_named(reading.findings, "name", name) else "job"
+    owner = agent if agent is not None and is_named(reading.findings, "agent", agent) else None
+    layer = read_layer(reading, JobShape, data, spot=spot_at(1, 1) if isinstance(data, Table) else NOWHERE)
+    return read_job(reading, (layer,), {}, Identity(own_name, owner, zone))
 
 
 def _as_mapping(data: object, findings: Findings) -> dict[str, object]:
@@ -79,16 +84,23 @@ def read_mapping(text: str, *, file: str) -> Table:
     """A YAML text as a mapping that knows where its entries stand. Raises a ``FleetError``."""
     findings = Findings(file)
     try:
-        root = compose(checked(text.removeprefix("\ufeff")), findings)
-        if not isinstance(root, Table):
-            findings.add(("This is not a mapping.", "Write key: value, one on each line."), spot=spot_at(1, 1))
+        root = read_table(text, findings)
     except Malformed as error:
         findings.add((error.message, error.cure), spot=error.spot)
     except Enough:
         pass
-    if findings or not isinstance(root, Table):
+    if findings:
         raise findings.error()
     return root
+
+
+def read_table(text: str, findings: Findings) -> Table:
+    """The mapping that a text is. What is wrong with parts of it is noted."""
+    root = compose(checked(text.removeprefix("\ufeff")), findings)
+    if isinstance(root, Table):
+        return root
+    findings.add(("This is not a mapping.", "Write key: value, one on each line."), spot=spot_at(1, 1))
+    return Table()
 
 
 def define_job_text(

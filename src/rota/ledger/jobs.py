@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import msgspec
 
@@ -16,7 +16,7 @@ from rota.core.job import FOREVER, JobState
 from rota.core.run import RunState
 from rota.core.schedule import Once, once_instant
 from rota.core.settlement import Outcome
-from rota.errors import ConflictError, GiveWayError
+from rota.errors import ConflictError, GiveWayError, ScheduleError
 from rota.ledger.plans import hold, hold_one
 from rota.ledger.record import end_waiting
 from rota.ledger.rows import Row, decided, moved_plan
@@ -95,6 +95,13 @@ def passed_time(now: datetime, definition: Definition) -> datetime | None:
         return None
     at = once_instant(schedule, definition.timing.zone)
     return at if at + definition.late.start_within < now else None
+
+
+def refuse_passed_time(now: datetime, definition: Definition) -> None:
+    """A new job that runs once must have its time before it."""
+    if (passed := passed_time(now, definition)) is not None:
+        example = (now + timedelta(hours=1)).isoformat(timespec="minutes")
+        raise ScheduleError(field="at", value=passed.isoformat(), expected="a time to come", example=example)
 
 
 async def ensure_slots(tx: Transaction, definitions: Sequence[Definition]) -> None:

@@ -11,7 +11,7 @@ import msgspec
 from rota.config.spell import spell_job
 from rota.core.decision import describe
 from rota.core.definition import Definition, check_definition
-from rota.core.job import FOREVER, JobState, JobStatus
+from rota.core.job import FOREVER, JobStatus
 from rota.core.words import in_words
 from rota.errors import ChangedError, ConflictError, ForbiddenError, NotFoundError, ScheduleError
 from rota.ledger import jobs as ledger
@@ -21,13 +21,14 @@ from rota.ledger.requests import Requested, request_run
 from rota.ledger.site import Site
 from rota.operations.auditing import Change, put_on_record
 from rota.operations.inputs import Cursor, Input, Instant, Key, Limit, Name, Text, Version, Words, Zone
-from rota.operations.preview import coming_times
+from rota.operations.preview import times_when_saved
 from rota.operations.views import JobView, Page, RequestedRun, job_fields, job_view, requested_view
 from rota.ports.caller import Caller
 from rota.ports.records import JobRecord, definition_of, hints_of, instant_or_none, origin_of, trail_of
 from rota.ports.store import Transaction
 
 _BATCH = 1_000
+_SHOWN = 5
 
 
 class SavedJob(msgspec.Struct, frozen=True):
@@ -92,9 +93,7 @@ async def save_job(site: Site, definition: Definition, *, is_proposed: bool = Fa
     """Save a new job."""
     warnings = check_definition(definition)
     now = site.clock.now()
-    if (passed := ledger.passed_time(now, definition)) is not None:
-        example = (now + timedelta(hours=1)).isoformat(timespec="minutes")
-        raise ScheduleError(field="at", value=passed.isoformat(), expected="a time to come", example=example)
+    ledger.refuse_passed_time(now, definition)
     change = Change(
         operation="job.propose" if is_proposed else "job.add",
         subject=definition.name,
@@ -108,7 +107,9 @@ async def save_job(site: Site, definition: Definition, *, is_proposed: bool = Fa
         await put_on_record(tx, now, site, change)
         return job_id
 
-    return SavedJob(await site.store.write(body), definition.name, 1, warnings, _coming_times(now, definition))
+    return SavedJob(
+        await site.store.write(body), definition.name, 1, warnings, times_when_saved(now, definition, _SHOWN)
+    )
 
 
 async def edit_job(
@@ -130,7 +131,7 @@ async def edit_job(
         return fresh.version + 1
 
     saved = await site.store.write(body)
-    return SavedJob(record.id, defined.name, saved, warnings, _coming_times(now, defined))
+    return SavedJob(record.id, defined.name, saved, warnings, times_when_saved(now, defined, _SHOWN))
 
 
 def _check_version(record: JobRecord, version: int | None) -> None:
@@ -331,8 +332,3 @@ def _pause(record: JobRecord) -> dict[str, object]:
 def _switched(operation: str, record: JobRecord, event: str, *, is_enabled: bool) -> Change:
     before, after = {"enabled": bool(record.is_enabled)}, {"enabled": is_enabled}
     return _change(operation, record, event, before=before, after=after)
-
-
-def _coming_times(now: datetime, definition: Definition) -> tuple[datetime, ...]:
-    state = JobState(name=definition.name, timing=definition.timing, created_at=now, scheduled_at=now)
-    return coming_times(now, state, count=5)

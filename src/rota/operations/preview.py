@@ -7,6 +7,7 @@ from itertools import islice
 
 import msgspec
 
+from rota.core.definition import Definition
 from rota.core.job import JobState
 from rota.core.schedule import (
     LAST_INSTANT,
@@ -34,7 +35,7 @@ _LAST_LOOK = LAST_INSTANT - timedelta(days=3)
 
 
 class DueTime(msgspec.Struct, frozen=True):
-    """One due time: the instant, what the wall clock shows, and a note where a clock change moved it."""
+    """One due time: the instant, what the wall clock shows, and a note where a clock change or quiet hours touch it."""
 
     at: Instant
     local: Instant
@@ -64,9 +65,8 @@ def preview(schedule: Schedule, *, now: datetime, zone: str, count: int) -> Prev
     warnings = check_schedule(schedule)
     where = zone_named(zone)
     instants = first_times(schedule, now=now, zone=zone, count=count)
-    until = min(max([_later(now, LOOK_AHEAD), *instants[-1:]]), _later(now, FARTHEST))
-    nights = clock_change_nights(schedule, zone, after=now, until=until)
-    notes = {instant: night.in_words for night in nights for instant in night.fires}
+    nights = _nights(schedule, zone, now=now, last=instants[-1] if instants else None)
+    notes = _notes(nights)
     return Preview(
         format_schedule(schedule),
         schedule_type(schedule),
@@ -88,6 +88,28 @@ def first_times(schedule: Schedule, *, now: datetime, zone: str, count: int) -> 
 def coming_times(now: datetime, state: JobState, count: int) -> tuple[datetime, ...]:
     """When a new job will run if every run takes no time, with all that its timing says."""
     return tuple(at for at, _ in islice(foreseen_times(now, state), count))
+
+
+def times_when_saved(now: datetime, definition: Definition, count: int) -> tuple[datetime, ...]:
+    """The next due times of a job that is saved now."""
+    state = JobState(name=definition.name, timing=definition.timing, created_at=now, scheduled_at=now)
+    return coming_times(now, state, count)
+
+
+def notes_of(schedule: Schedule, zone: str, *, now: datetime, last: datetime | None) -> dict[datetime, str]:
+    """What clock changes do to due times, by the due time."""
+    return _notes(_nights(schedule, zone, now=now, last=last))
+
+
+def _nights(schedule: Schedule, zone: str, *, now: datetime, last: datetime | None) -> tuple[ClockChangeNight, ...]:
+    """The clock changes of the coming year, and later ones up to the last time that is shown."""
+    looked = _later(now, LOOK_AHEAD)
+    until = min(looked if last is None else max(looked, last), _later(now, FARTHEST))
+    return clock_change_nights(schedule, zone, after=now, until=until)
+
+
+def _notes(nights: tuple[ClockChangeNight, ...]) -> dict[datetime, str]:
+    return {instant: night.in_words for night in nights for instant in night.fires}
 
 
 def _later(now: datetime, wait: timedelta) -> datetime:

@@ -14,6 +14,7 @@ from rota.operations import (
     coming,
     counting,
     database,
+    drafting,
     events,
     explaining,
     fleets,
@@ -65,6 +66,7 @@ def _follow(name: str, call: Callable[..., Any], *, is_for_runs: bool = False) -
 _ALL = (
     _read("job.list", jobs.list_jobs, is_for_runs=True),
     _read("job.show", jobs.show_job, is_for_runs=True),
+    _read("job.preview", drafting.preview_job),
     _admin("job.add", jobs.add_job),
     _operate("job.propose", jobs.propose_job, is_for_runs=True),
     _admin("job.edit", jobs.edit_job),
