@@ -210,7 +210,7 @@ def test_a_job_says_why_it_runs_next(home: Cli) -> None:
     [
         (("nothing", "--from", "2026-01-01", "--to", "2026-01-02"), 'There is no job "nothing"', 1),
         (("ticks", "--from", "2026-01-01", "--to", "2026-01-02"), "is an interval", 1),
-        (("report", "--from", "2026-01-02", "--to", "2026-01-01"), "a time after from", 2),
+        (("report", "--from", "2026-01-02", "--to", "2026-01-01"), "a time after the begin", 2),
         (("report", "--from", "2026-01-01", "--to", "2098-01-01"), "a time that has passed", 2),
         (("report", "--from", "soon", "--to", "2026-01-01"), 'Invalid from "soon"', 2),
         (("report", "--from", "2026-01-01"), "Missing option '--to'", 2),

@@ -68,8 +68,9 @@ async def test_quiet_hours_are_no_due_times(site: Site, hand: HandCranked) -> No
 
 async def test_a_backfill_that_makes_no_sense_is_refused(site: Site, hand: HandCranked) -> None:
     await save(hand, job("often", "* * * * *"), job("tick", "every 5m"), job("hand", "manual"))
-    with pytest.raises(ScheduleError, match="a time after from"):
+    with pytest.raises(ScheduleError, match="a time after the begin") as refused:
         await preview_backfill(site, job="often", begin=NOW, end=NOW)
+    assert refused.value.field == "end"
     with pytest.raises(ScheduleError, match="has passed"):
         await preview_backfill(site, job="often", begin=NOW, end=NOW + HOUR)
     with pytest.raises(ConflictError, match="More than 10000 due times"):
@@ -78,3 +79,12 @@ async def test_a_backfill_that_makes_no_sense_is_refused(site: Site, hand: HandC
         await preview_backfill(site, job="tick", begin=NOW - HOUR, end=NOW)
     with pytest.raises(ConflictError, match="no due times of its own"):
         await preview_backfill(site, job="hand", begin=NOW - HOUR, end=NOW)
+
+
+async def test_a_proposed_job_has_no_backfill_before_somebody_accepts_it(site: Site, hand: HandCranked) -> None:
+    await jobs.propose_job(site, name="idea", definition={"cron": "*/10 * * * *", "command": ["true"]})
+    with pytest.raises(ConflictError, match="rota job accept idea"):
+        await start_backfill(site, job="idea", begin=NOW - HOUR, end=NOW)
+    assert await runs_of(hand, "idea") == []
+    await jobs.accept_job(site, job="idea")
+    assert len((await start_backfill(site, job="idea", begin=NOW - HOUR, end=NOW)).run_ids) == 6

@@ -71,6 +71,7 @@ async def start_backfill(
 
     async def body(tx: Transaction) -> Backfill:
         held = await hold_one(tx, record.id)
+        _refuse_proposed(held)
         found = await _range(tx, site, held, begin, end)
         ids = tuple(site.entropy.ids("run", now, len(found.left)))
         await _enqueue(tx, now, site, held, tuple(zip(ids, found.left, strict=True)), per_minute)
@@ -83,6 +84,12 @@ async def start_backfill(
         return Backfill(**fields, run_ids=ids)  # type: ignore[arg-type]
 
     return await site.store.write(body)
+
+
+def _refuse_proposed(record: JobRecord) -> None:
+    """Whoever may propose must not have it run before somebody who may accept has looked at it."""
+    if record.is_proposed:
+        raise ConflictError(f"{record.name} is only proposed. Accept it: rota job accept {record.name}")
 
 
 async def backfill_progress(site: Site, run_ids: Sequence[str]) -> Page[RunView]:
@@ -128,10 +135,12 @@ async def _enqueue(
 
 async def _range(tx: Transaction, site: Site, record: JobRecord, begin: datetime, end: datetime) -> _Range:
     if end <= begin:
-        raise ScheduleError(field="to", value=end.isoformat(), expected="a time after from", example="2026-12-01T09:00")
+        raise ScheduleError(
+            field="end", value=end.isoformat(), expected="a time after the begin", example="2026-12-01T09:00"
+        )
     if end > site.clock.now():
         raise ScheduleError(
-            field="to", value=end.isoformat(), expected="a time that has passed", example="2026-11-01T00:00"
+            field="end", value=end.isoformat(), expected="a time that has passed", example="2026-11-01T00:00"
         )
     due = _due_times(record, begin, end)
     ran = {
