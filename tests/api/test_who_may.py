@@ -231,6 +231,36 @@ async def test_a_run_sees_what_belongs_to_its_agent_and_nothing_else(house: Hous
     assert (await house.ask("POST", "/api/v1/jobs/coder%2Fnightly/run", token=token)).status == 202
 
 
+async def test_a_run_without_an_agent_sees_its_own_job_on_full_pages(each_house: House) -> None:
+    house = each_house
+    await jobs.add_job(house.site, name="alone", definition=WORDS)
+    await jobs.add_job(house.site, name="other/job", definition=WORDS, agent="other")
+    own = (await jobs.run_job(house.site, job="alone")).run_id
+    for _ in range(3):
+        await jobs.run_job(house.site, job="other/job")
+    token = await start_run(house.site, job="alone")
+    for query in ("limit=1", "limit=2", "limit=1&job=alone", "limit=1&state=queued"):
+        listed = (await house.ask("GET", f"/api/v1/runs?{query}", token=token)).json
+        assert {run["job"] for run in listed["items"]} == {"alone"}, query
+        assert listed["next"] in (None, *(run["id"] for run in listed["items"])), query
+    assert own in {run["id"] for run in (await house.ask("GET", "/api/v1/runs", token=token)).json["items"]}
+    for agent in ("other", "coder"):
+        listed = (await house.ask("GET", f"/api/v1/runs?limit=1&agent={agent}", token=token)).json
+        assert listed == {"items": [], "next": None}
+
+
+async def test_who_may_propose_cannot_have_it_run(house: House) -> None:
+    token = await house.token(Role.OPERATE)
+    body = {"name": "idea", "definition": {"cron": "* * * * *", "command": ["/bin/true"]}}
+    assert (await house.ask("POST", "/api/v1/proposals", json=body, token=token)).status == 201
+    stretch = {"begin": "2025-01-01T00:00:00Z", "end": "2025-01-01T01:00:00Z"}
+    assert (await house.ask("POST", "/api/v1/jobs/idea/run", token=token)).json["is_skipped"]
+    for path, given in (("backfill", stretch), ("enable", None), ("accept", None)):
+        assert (await house.ask("POST", f"/api/v1/jobs/idea/{path}", json=given, token=token)).status in (403, 409)
+    states = {run["state"] for run in (await house.ask("GET", "/api/v1/runs?job=idea")).json["items"]}
+    assert states == {"skipped"}
+
+
 async def test_what_is_done_is_audited_under_the_name_of_the_token(house: House) -> None:
     token = await house.token(Role.OPERATE)
     await house.ask("POST", "/api/v1/jobs/coder%2Fnightly/pause", token=token)

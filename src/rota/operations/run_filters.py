@@ -52,14 +52,16 @@ async def run_filter(  # noqa: PLR0913 - a filter for each facet
     since: datetime | None,
     until: datetime | None,
 ) -> RunFilter:
-    """The filters as the store understands them."""
+    """The filters as the store understands them. What a run may not see does not count for it either."""
+    own_job = site.caller.job_id if site.caller.is_run and site.caller.agent is None else None
+    is_foreign = site.caller.is_run and agent not in (None, site.caller.agent)
     return RunFilter(
         begin=FIRST if since is None else f"run_{micros(since):014x}",
         end=LAST if until is None else f"run_{micros(until):014x}",
-        job_id=await _job_id(site, job) if job is not None else None,
+        job_id=await _job_id(site, job) if job is not None else own_job,
         agent=agent or site.caller.agent,
         states=state or None,
-        causes=_causes(cause, priority),
+        causes=() if is_foreign else _causes(cause, priority),
     )
 
 
