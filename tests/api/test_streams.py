@@ -153,6 +153,25 @@ async def test_whoever_is_behind_the_ring_reads_from_the_store(house: House) -> 
         assert end.event == "end"
 
 
+async def test_one_who_asks_from_beyond_the_end_takes_nothing_from_the_others(house: House) -> None:
+    run_id = (await jobs.run_job(house.site, job=JOB)).run_id
+    path = f"/api/v1/runs/{run_id}/output/stream"
+    await write_lines(house, run_id, 1, 5)
+    async with house.open("GET", path, headers={"Last-Event-ID": "40"}) as ahead:
+        await come_true(lambda: run_id in house.doors.runs.readers)
+        watching = asyncio.create_task(collect(house, path))
+        await come_true(lambda: house.doors.runs.readers[run_id].watchers == 2)
+        for first in range(6, 50, 4):
+            await write_lines(house, run_id, first, first + 3)
+            await come_true(lambda last=first + 3: house.doors.runs.readers[run_id].ring.last == last)
+        await runs.cancel_run(house.site, run=run_id)
+        seen = [message.data["sequence"] async for message in messages(ahead) if message.event == "output"]
+        assert seen == list(range(41, 50))
+    *lines, end = await watching
+    assert [message.data["sequence"] for message in lines] == list(range(1, 50))
+    assert end.event == "end"
+
+
 async def test_a_cut_in_the_output_is_a_gap_and_nothing_else(house: House) -> None:
     run_id = (await jobs.run_job(house.site, job=JOB)).run_id
     await write_lines(house, run_id, 1, 50)

@@ -78,7 +78,7 @@ class RunWatching:
 
     async def watch(self, run_id: str, after: int) -> AsyncGenerator[bytes]:
         """The output of a run after a sequence number, as it comes, and at last the run as it ended."""
-        reader = self._join(run_id, after)
+        reader = self._join(run_id, await self._beginning(run_id, after))
         try:
             yield BEGINNING
             while not self._is_closing():
@@ -98,6 +98,14 @@ class RunWatching:
                     yield HEARTBEAT
         finally:
             self._leave(run_id, reader)
+
+    async def _beginning(self, run_id: str, after: int) -> int:
+        """Where a reader begins. One who asks for what follows something that is not there yet must not have everybody
+        else miss what comes before it."""
+        if after == 0 or run_id in self.readers:
+            return after
+        is_there = (await read_output(self._site, run=run_id, after=after - 1, limit=1)).items
+        return after if is_there else 0
 
     def _join(self, run_id: str, after: int) -> RunReader:
         reader = self.readers.get(run_id)
