@@ -140,6 +140,13 @@ async def test_a_program_means_a_job_by_its_whole_name_only(site: Site) -> None:
         await jobs.remove_job(program, job="ti")
 
 
+async def test_an_id_means_its_own_job_although_another_one_is_named_like_it(site: Site) -> None:
+    ids = [(await jobs.add_job(site, name=name, definition=TICK)).id for name in ("a", "m", "z")]
+    for job_id in ids:
+        await jobs.propose_job(site, name=job_id, definition=TICK)
+    assert [(await jobs.show_job(site, job=job_id)).name for job_id in ids] == ["a", "m", "z"]
+
+
 async def test_the_runs_of_a_removed_job_are_found_by_its_name(site: Site, hand: HandCranked) -> None:
     await save(hand, job("gone"))
     await hand.step()

@@ -9,6 +9,8 @@ plans p JOIN jobs j ON j.id = p.job_id LEFT JOIN runs r ON r.id = p.live_run
 
 -- name: find_job
 SELECT {use job_columns} FROM {use job_tables} WHERE j.name = :name OR j.id = :name
+-- A name that is another job's id must not stand for that job.
+ORDER BY CASE WHEN j.id = :name THEN 0 ELSE 1 END LIMIT 1
 
 -- name: jobs_by_prefix
 SELECT {use job_columns} FROM {use job_tables}
