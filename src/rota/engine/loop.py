@@ -15,6 +15,8 @@ Step = Callable[[], Awaitable[datetime | None]]
 
 # After errors in a row the waits grow up to the last of these.
 _RECOVERY = tuple(timedelta(seconds=seconds) for seconds in (0.2, 1, 5, 15))
+# A database that is locked lets a step wait for longer than anybody who asks for its health should.
+_PATIENCE = timedelta(seconds=5)
 
 
 class Loop:
@@ -27,12 +29,14 @@ class Loop:
         self._bell = asyncio.Event()
         self._is_stopping = False
         self._errors = 0
+        self._began_at: datetime | None = None
         self.failed_at: datetime | None = None
 
     @property
     def is_failing(self) -> bool:
-        """Whether the last step failed."""
-        return self._errors > 0
+        """Whether the last step failed, or the present one does not come to an end."""
+        is_stuck = self._began_at is not None and self._clock.now() - self._began_at > _PATIENCE
+        return is_stuck or self._errors > 0
 
     def wake(self) -> None:
         """Call the step as soon as possible."""
@@ -53,6 +57,7 @@ class Loop:
 
     async def step(self) -> datetime | None:
         """One step; after an error, the time to try again."""
+        self._began_at = self._clock.now()
         try:
             until = await self._step()
         except Exception as error:  # noqa: BLE001 - no loop may end because one of its steps failed
@@ -63,5 +68,7 @@ class Loop:
             fields = {"loop": self.name, "retry_in": wait.total_seconds(), "reason": str(error)}
             log_fields("step.failed", fields, level=logging.ERROR, error=None if is_expected else error)
             return self._clock.now() + wait
+        finally:
+            self._began_at = None
         self._errors = 0
         return until
