@@ -191,6 +191,21 @@ def test_a_run_uses_its_own_token_for_its_own_agent_and_nothing_else(tmp_path: P
         assert {job["name"]: job["status"] for job in up.ask("/jobs")["items"]}["coder/idea"] == "proposed"
 
 
+def test_the_runs_of_a_worker_knock_where_it_was_told(tmp_path: Path, fleet: Path, postgres_url: str) -> None:
+    """SPEC 5: "a run-scoped API token"; the doors are on another machine."""
+    rota("db", "migrate", db=postgres_url)
+    fleet.write_text(FLEET.replace("hello from $ROTA_JOB", "$ROTA_API_URL/api/v1"))
+    rota("apply", str(fleet), db=postgres_url)
+    address = "https://rota.example:8443"
+    worker = EngineProcess(postgres_url, tmp_path / "worker.log", "worker", environment={"ROTA_API_URL": address})
+    try:
+        worker.wait_started()
+        done = rota("job", "run", "coder/nightly", "--follow", db=postgres_url)
+        assert f"{address}/api/v1" in done.stdout
+    finally:
+        worker.stop()
+
+
 def test_a_changed_file_is_applied_while_the_engine_runs(tmp_path: Path, fleet: Path) -> None:
     db = str(tmp_path / "rota.db")
     with house(db, tmp_path, "--file", str(fleet)) as up:
