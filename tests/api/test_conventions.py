@@ -217,6 +217,35 @@ async def test_a_value_that_is_refused_says_what_would_do(shared_house: House) -
     assert near.json["detail"] == 'There is no parameter "stauts". Did you mean "status"?'
 
 
+@pytest.mark.parametrize(
+    ("method", "path", "body", "expected"),
+    [
+        ("POST", "/api/v1/tokens", {"name": "x", "role": "root"}, "one of these: read, operate, admin"),
+        ("GET", "/api/v1/jobs?status=done", None, "one of these: idle, running, disabled, paused, proposed, ended"),
+        ("GET", "/api/v1/runs?state=failed&state=done", None, "one of these: held, queued, running, "),
+        ("DELETE", f"{NIGHTLY}/hints?kind=x", None, "one of these: interval, oneshot, pause"),
+    ],
+)
+async def test_a_word_that_is_none_is_answered_with_those_there_are(
+    method: str, path: str, body: object, expected: str, shared_house: House
+) -> None:
+    answer = await shared_house.ask(method, path, json=body)
+    assert answer.status == 422
+    assert answer.json["expected"].startswith(expected)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "header"),
+    [("PUT", NIGHTLY, "If-Match"), ("DELETE", NIGHTLY, "If-Match"), ("POST", f"{NIGHTLY}/run", "Idempotency-Key")],
+)
+async def test_a_condition_that_says_nothing_is_not_taken_for_none(
+    method: str, path: str, header: str, shared_house: House
+) -> None:
+    body = {"definition": WORDS} if method == "PUT" else None
+    answer = await shared_house.ask(method, path, json=body, headers={header: ""})
+    assert (answer.status, answer.json["type"]) == (400, "urn:rota:problem:malformed")
+
+
 async def test_what_is_asked_of_a_run_that_ended_does_not_fit(shared_house: House) -> None:
     assert (await shared_house.ask("POST", f"/api/v1/runs/{RUN}/cancel")).status == 409
     assert (await shared_house.ask("POST", "/api/v1/jobs/coder%2Fnightly/accept")).status == 409

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from enum import StrEnum
+from typing import Any, get_args
 
 import msgspec
 from starlette.requests import Request
@@ -91,7 +92,9 @@ def _from_headers(face: Face, request: Request) -> dict[str, Any]:
         text = _header(request, HEADERS[parameter.name])
         if text is not None:
             given[parameter.name] = _version(text) if parameter.name == "version" else text
-    resumed = _header(request, RESUME) if face.operation.is_stream else None
+    # Who has seen nothing yet may say so.
+    is_resumed = face.operation.is_stream and request.headers.get(RESUME)
+    resumed = _header(request, RESUME) if is_resumed else None
     if resumed:
         after = next(one for one in face.parameters if one.name == "after")
         given["after"] = _from_texts(after, [resumed])
@@ -100,7 +103,7 @@ def _from_headers(face: Face, request: Request) -> dict[str, Any]:
 
 def _header(request: Request, name: str) -> str | None:
     found = request.headers.getlist(name)
-    if not found or found == [""]:
+    if not found:
         return None
     if len(found) > 1 or not _PRINTABLE.fullmatch(found[0]):
         raise RefusedError(400, f"{name} must be given once, in printable ASCII.")
@@ -150,9 +153,20 @@ def _refusal(face: Face, given: Mapping[str, Any], message: str) -> ScheduleErro
     field = ".".join(part for part in (path, missing[1] if missing else "") if part) or "body"
     name = field.split(".", 1)[0].split("[", 1)[0]
     value = given.get(name)
+    parameter = next((one for one in face.parameters if one.name == name), None)
     return ScheduleError(
         field=field,
         value="" if value is None else str(value)[:100],
-        expected="a value: it is required" if missing else what.removeprefix("Expected "),
+        expected="a value: it is required" if missing else _expected(parameter, what),
         example=str(face.route.examples.get(name, "")),
     )
+
+
+def _expected(parameter: Parameter | None, what: str) -> str:
+    """Of words that there are few of, all are named."""
+    kinds = () if parameter is None else (parameter.base, *get_args(parameter.base))
+    enums = [kind for kind in kinds if isinstance(kind, type) and issubclass(kind, StrEnum)]
+    words = [word.value for kind in enums for word in kind]
+    if words and what.startswith("Invalid enum value"):
+        return f"one of these: {', '.join(words)}"
+    return what.removeprefix("Expected ")
