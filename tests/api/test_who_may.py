@@ -19,6 +19,21 @@ pytestmark = pytest.mark.anyio
 FACES = make_faces()
 GUARDED = [face for face in FACES if face.route.method not in SAFE_METHODS or face.operation.is_stream]
 PAGES = ("/metrics", "/api/v1/openapi.json")
+# What a migration has done, the list of migrations says.
+CHANGING = [
+    face
+    for face in FACES
+    if face.operation.role is not Role.READ and face.route.method != "GET" and face.operation.name != "db.migrate"
+]
+# The example of an edit is about the first version; after a removal the others would have nothing to talk about.
+ORDER = {"job.edit": 0, "job.remove": 2}
+# Whether there is something before and after, where there is not both.
+KEPT = {
+    **dict.fromkeys(("job.add", "job.propose", "job.run", "run.retry", "backfill.start"), (False, True)),
+    **dict.fromkeys(("fleet.apply", "token.create"), (False, True)),
+    **dict.fromkeys(("job.remove", "hint.revert", "token.revoke"), (True, False)),
+    "db.vacuum": (False, False),
+}
 OTHER_RUN = "run_0650a1b2c3d4e80000a1b2c3d4"
 
 
@@ -269,6 +284,16 @@ async def test_what_is_done_is_audited_under_the_name_of_the_token(house: House)
         *("job.pause", "a operate", "api"),
         JOB,
     )
+
+
+async def test_every_change_is_on_record_with_who_what_before_and_after(each_house: House) -> None:
+    for face in sorted(CHANGING, key=lambda face: ORDER.get(face.operation.name, 1)):
+        name = face.operation.name
+        assert (await each_house.ask_example(face)).status == face.route.status, name
+        (latest,) = (await each_house.ask("GET", "/api/v1/audit?limit=1")).json["items"]
+        assert (latest["operation"], latest["caller"], latest["door"]) == (name, "admin", "api")
+        assert latest["subject"]
+        assert (latest["before"] is not None, latest["after"] is not None) == KEPT.get(name, (True, True)), name
 
 
 async def test_the_same_on_both_databases(each_house: House) -> None:
