@@ -6,6 +6,7 @@ import asyncio
 import ipaddress
 import logging
 import os
+import platform
 import signal
 from collections.abc import Callable
 from pathlib import Path
@@ -34,7 +35,7 @@ from rota.ports.caller import Caller, Door, Role
 
 FILE_NAMES = ("rota.yaml", "rota.yml")
 _FILE = Caller(name="fleet file", door=Door.FILE)
-_SETUP = Caller(name="rota up", door=Door.CLI)
+_SETUP = "rota up"
 _LOCAL = "local"
 _LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 
@@ -155,13 +156,19 @@ async def keep_local_token(site: Site, path: Path) -> Path:
     """The token of whoever can read this file: made at the first start, and anew when it no longer counts."""
     token = await asyncio.to_thread(_read, path)
     if token is None or await caller_of(site, token) is None:
-        setup = msgspec.structs.replace(site, caller=_SETUP)
+        setup = msgspec.structs.replace(site, caller=_maker(site, path))
         for old in (await list_tokens(setup)).items:
-            if old.is_valid and (old.name, old.made_by) == (_LOCAL, _SETUP.name):
+            if old.is_valid and (old.name, old.made_by) == (_LOCAL, setup.caller.name):
                 await revoke_token(setup, token=old.id)
         made = await create_token(setup, name=_LOCAL, role=Role.ADMIN)
         await asyncio.to_thread(_write_private, path, made.token)
     return path
+
+
+def _maker(site: Site, path: Path) -> Caller:
+    """Whoever makes the token. On a store that machines share each has a file, and revokes only what was in that."""
+    place = f" ({platform.node()}:{path})" if site.store.is_shared else ""
+    return Caller(name=f"{_SETUP}{place}", door=Door.CLI)
 
 
 def _read(path: Path) -> str | None:

@@ -97,6 +97,25 @@ def test_a_new_user_gets_in_with_the_token_of_the_first_start(tmp_path: Path, fl
         assert second.token == first.token
 
 
+def test_the_token_of_one_machine_outlives_the_start_of_another(tmp_path: Path, postgres_url: str) -> None:
+    """Several may be up on one PostgreSQL; each has a file of its own."""
+    rota("db", "migrate", db=postgres_url)
+    one, other = tmp_path / "one", tmp_path / "other"
+    one.mkdir()
+    other.mkdir()
+    with house(postgres_url, one, "--no-file") as first:
+        with house(postgres_url, other, "--no-file") as second:
+            assert first.token != second.token
+            assert first.ask("/jobs") == second.ask("/jobs")
+        lost = first.token
+        first.token_file.unlink()
+    first.process.log.unlink()
+    with house(postgres_url, one, "--no-file") as again:
+        assert again.ask("/jobs")["items"] == []
+        with pytest.raises(urllib.error.HTTPError, match="401"):
+            again.ask("/jobs", token=lost)
+
+
 def test_the_same_file_gives_the_same_answers_on_both_databases(tmp_path: Path, fleet: Path, postgres_url: str) -> None:
     answers = []
     for name, db in (("sqlite", str(tmp_path / "rota.db")), ("postgres", postgres_url)):
