@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from rota.core.definition import CommandAction, HttpAction, PythonAction
-from rota.operations.health.findings import Status
+from rota.operations.fleets import FleetText, apply_file
+from rota.operations.health.findings import Findings, Status
 from rota.operations.health.jobs import (
     check_fleets,
     check_folders,
@@ -121,6 +122,23 @@ async def test_a_file_with_a_secret_must_be_there_and_private(store: Store, tmp_
     assert "hunter2" not in message
     path.chmod(0o600)
     assert is_well(check_secrets(jobs, {}))
+
+
+async def test_a_fleet_file_that_became_another_fleet_is_told_until_it_took_over(store: Store, tmp_path: Path) -> None:
+    site = site_of(store)
+    path = tmp_path / "rota.yaml"
+
+    async def apply(text: str, *, takes_over: bool = False) -> Findings:
+        path.write_text(text)
+        await apply_file(site, source=FleetText(text=text, file=str(path)), takes_over=takes_over)
+        return check_fleets(await store.read(lambda tx: tx.fleets()))
+
+    assert is_well(await apply("fleet: {name: home}\njobs: {a: {manual: true, command: ['true']}}\n"))
+    house = "fleet: {name: house}\njobs: {b: {manual: true, command: ['true']}}\n"
+    (finding,) = await apply(house)
+    assert "is the fleet house now; what it was as home is still there" in finding.message
+    assert finding.cure.endswith(f"rota apply --take-over {path}")
+    assert is_well(await apply(house, takes_over=True))
 
 
 async def test_a_fleet_file_that_is_gone_or_has_changed_is_told(store: Store, tmp_path: Path) -> None:

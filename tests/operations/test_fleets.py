@@ -200,6 +200,47 @@ async def test_two_fleets_live_side_by_side_and_do_not_touch_each_other(site: Si
     assert len((await jobs.list_jobs(site)).items) == 4
 
 
+async def test_a_fleet_gets_another_name_in_its_file_when_it_is_told_to(site: Site, hand: HandCranked) -> None:
+    await apply_file(site, source=source())
+    await hand.crank(NOW + 20 * MINUTE)
+    before = {one.name: one for one in (await jobs.list_jobs(site)).items}
+    renamed = FILE.replace("name: home", "name: house").replace("  backup:", "  saved:")
+    with pytest.raises(ConflictError, match='If "home" was the name of this fleet: rota apply --take-over'):
+        await apply_file(site, source=source(renamed))
+    applied = await apply_file(site, source=source(renamed), takes_over=True)
+    assert sorted(told(applied)) == ["added saved", "edited coder/check", "edited coder/nightly", "removed backup"]
+    assert applied.limits == ()
+    after = {one.name: one for one in (await jobs.list_jobs(site)).items}
+    assert {one.fleet for one in after.values()} == {"house"}
+    for name in ("coder/check", "coder/nightly"):
+        assert (after[name].id, after[name].next_run_at) == (before[name].id, before[name].next_run_at)
+    assert [one.fleet for one in (await agents.list_agents(site)).items] == ["house"]
+    assert [one.name for one in await site.store.read(lambda tx: tx.fleets())] == ["house"]
+    assert told(await apply_file(site, source=source(renamed))) == []
+
+
+async def test_the_usual_size_comes_back_when_a_file_no_longer_says_one(site: Site) -> None:
+    sized = FILE.replace("local: 50", "local: 50, remote: 2, own: 4")
+    await apply_file(site, source=source(sized))
+    plain = FILE.replace("pools: {local: 50}\n", "").replace("    max_concurrent: 3\n", "")
+    applied = await apply_file(site, source=source(plain))
+    assert {(one.name, one.before, one.after) for one in applied.limits} == {
+        ("local", 50, 1),
+        ("remote", 2, 10),
+        ("own", 4, 1),
+        ("coder", 3, 1),
+    }
+    assert (await apply_file(site, source=source(plain))).limits == ()
+
+
+async def test_the_size_that_another_fleet_gives_a_pool_stays(site: Site) -> None:
+    await apply_file(site, source=source())
+    other = "fleet: {name: work}\npools: {local: 7}\n"
+    await apply_file(site, source=source(other, file="/work/rota.yaml"))
+    applied = await apply_file(site, source=source(FILE.replace("pools: {local: 50}\n", "")))
+    assert [(one.name, one.after) for one in applied.limits] == [("local", 7)]
+
+
 async def test_a_diff_says_what_apply_would_do_and_does_nothing(site: Site) -> None:
     await apply_file(site, source=source())
     changed = FILE.replace("5m", "10m").replace("  backup:", "  saved:")

@@ -21,7 +21,7 @@ _EXAMPLES = ("rota apply", "rota apply fleet/rota.yaml --yes", "rota apply --tak
 @click.command("apply", cls=Command, examples=_EXAMPLES)
 @file_argument
 @click.option(
-    "--take-over", "takes_over", is_flag=True, help="Also take jobs added by hand, or a fleet applied from elsewhere."
+    "--take-over", "takes_over", is_flag=True, help="Also take jobs added by hand, or a fleet of another file or name."
 )
 @click.option("--yes", "is_sure", is_flag=True, help="Remove jobs without asking.")
 @store_command("fleet.apply")

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 
 import msgspec
 
+from rota.core.action import POOL_SIZES
 from rota.core.definition import Definition
 from rota.core.schedule import Once
 from rota.errors import ConflictError
-from rota.ledger.jobs import Edit, Placed, add_jobs, edit_jobs, enable_jobs, take_jobs_away
+from rota.ledger.jobs import DEFAULT_SIZE, Edit, Placed, add_jobs, edit_jobs, enable_jobs, take_jobs_away
 from rota.ledger.site import Site
 from rota.ports.records import AgentRecord, FleetRecord, JobRecord, Origin, definition_of, encode, micros, origin_of
 from rota.ports.store import Transaction
@@ -68,36 +69,42 @@ class FleetPlan(msgspec.Struct, frozen=True, kw_only=True):
     limits: tuple[LimitChange, ...]
     """Those sizes that the file changed since it was last applied: others were set by hand since."""
     unchanged: int
+    replaced: tuple[str, ...] = ()
+    """Names that the fleet of this file had before."""
 
 
 async def plan_fleet(tx: Transaction, wanted: WantedFleet, *, takes_over: bool = False) -> FleetPlan:
     """Compare a file with what is there."""
-    before = await tx.find_fleet(name=wanted.name)
+    fleets = await tx.fleets()
+    before = next((one for one in fleets if one.name == wanted.name), None)
     _check_file(before, wanted, takes_over=takes_over)
+    former = [one.name for one in fleets if one.file == wanted.file and one.name != wanted.name]
+    own = {wanted.name, *(former if takes_over else ())}
     agents = await tx.agents()
-    _check_agents(agents, wanted)
-    present = {record.name: record for record in await tx.jobs_of_fleet(fleet=wanted.name)}
-    present |= await _others(tx, wanted, present, takes_over=takes_over)
+    _check_agents(agents, wanted, own, former)
+    present = {record.name: record for name in sorted(own) for record in await tx.jobs_of_fleet(fleet=name)}
+    present |= await _others(tx, wanted, present, former, takes_over=takes_over)
     matched = {job.definition.name: record for job in wanted.jobs if (record := _match(job, present)) is not None}
     pairs = [
         (matched[job.definition.name], _kept(job, matched)) for job in wanted.jobs if job.definition.name in matched
     ]
     kept = {record.id for record in matched.values()}
-    edited = [pair for pair in pairs if _is_edited(*pair)]
-    same = [pair for pair in pairs if not _is_edited(*pair)]
+    edited = [pair for pair in pairs if _is_edited(*pair, fleet=wanted.name)]
+    same = [pair for pair in pairs if not _is_edited(*pair, fleet=wanted.name)]
     moved = [(record, job) for record, job in same if origin_of(record) != job.origin]
     return FleetPlan(
         added=tuple(job for job in wanted.jobs if job.definition.name not in matched),
         edited=tuple(edited),
         moved=tuple(moved),
-        removed=tuple(one for one in present.values() if one.id not in kept and one.fleet == wanted.name),
+        removed=tuple(one for one in present.values() if one.id not in kept and one.fleet in own),
         switched=tuple(
             (record, job.origin.is_enabled)
             for record, job in pairs
             if record.is_proposed or _was_enabled(record) != job.origin.is_enabled
         ),
-        limits=(*_pool_changes(before, wanted), *_agent_changes(agents, wanted)),
+        limits=(*_pool_changes(fleets, wanted, own), *_agent_changes(agents, wanted, own)),
         unchanged=len(same),
+        replaced=tuple(sorted(own - {wanted.name})),
     )
 
 
@@ -118,39 +125,57 @@ async def apply_fleet(
         await enable_jobs(tx, now, site, ids, is_enabled=is_enabled)
     for limit in plan.limits:
         await tx.size_slot(scope=limit.scope, name=limit.name, size=limit.after)
-    await _save(tx, now, wanted)
+    await _save(tx, now, wanted, plan.replaced)
     await tx.ring()
     return plan
 
 
-def _pool_changes(before: FleetRecord | None, wanted: WantedFleet) -> list[LimitChange]:
-    earlier = {} if before is None else msgspec.json.decode(before.pools, type=dict[str, int])
-    pools = wanted.pools.items()
-    return [LimitChange("pool", name, earlier.get(name), size) for name, size in pools if earlier.get(name) != size]
+def _pool_changes(fleets: Sequence[FleetRecord], wanted: WantedFleet, own: Collection[str]) -> list[LimitChange]:
+    earlier: dict[str, int] = {}
+    elsewhere: dict[str, int] = {}
+    for one in fleets:
+        (earlier if one.name in own else elsewhere).update(msgspec.json.decode(one.pools, type=dict[str, int]))
+    taken_back = {name: elsewhere.get(name, POOL_SIZES.get(name, DEFAULT_SIZE)) for name in earlier}
+    return _limit_changes("pool", earlier, {**taken_back, **wanted.pools})
 
 
-def _agent_changes(agents: Sequence[AgentRecord], wanted: WantedFleet) -> list[LimitChange]:
-    earlier = {agent.name: agent.max_concurrent for agent in agents}
+def _agent_changes(agents: Sequence[AgentRecord], wanted: WantedFleet, own: Collection[str]) -> list[LimitChange]:
+    earlier = {one.name: one.max_concurrent for one in agents if one.fleet in own and one.max_concurrent is not None}
+    sizes = {one.name: one.max_concurrent for one in wanted.agents if one.max_concurrent is not None}
+    return _limit_changes("agent", earlier, {**dict.fromkeys(earlier, DEFAULT_SIZE), **sizes})
+
+
+def _limit_changes(scope: str, earlier: Mapping[str, int], sizes: Mapping[str, int]) -> list[LimitChange]:
+    """What the file says anew. Of what it no longer says, the usual size comes back."""
     return [
-        LimitChange("agent", one.name, earlier.get(one.name), one.max_concurrent)
-        for one in wanted.agents
-        if one.max_concurrent is not None and one.max_concurrent != earlier.get(one.name)
+        LimitChange(scope, name, earlier.get(name), size) for name, size in sizes.items() if earlier.get(name) != size
     ]
 
 
-def _check_agents(agents: Sequence[AgentRecord], wanted: WantedFleet) -> None:
+def _check_agents(
+    agents: Sequence[AgentRecord], wanted: WantedFleet, own: Collection[str], former: Collection[str]
+) -> None:
     owners = {agent.name: agent.fleet for agent in agents}
     for agent in wanted.agents:
-        if owners.get(agent.name, wanted.name) != wanted.name:
-            other = owners[agent.name]
-            raise ConflictError(f'The agent "{agent.name}" belongs to the fleet "{other}". Give it another name.')
+        other = owners.get(agent.name, wanted.name)
+        if other not in own:
+            cure = _take_over(wanted, other) if other in former else "Give it another name."
+            raise ConflictError(f'The agent "{agent.name}" belongs to the fleet "{other}". {cure}')
 
 
-async def _save(tx: Transaction, now: datetime, wanted: WantedFleet) -> None:
+def _take_over(wanted: WantedFleet, former: str) -> str:
+    """How a fleet gets another name."""
+    return f'If "{former}" was the name of this fleet: rota apply --take-over {wanted.file}'
+
+
+async def _save(tx: Transaction, now: datetime, wanted: WantedFleet, replaced: Sequence[str]) -> None:
     """The fleet itself and its agents."""
     known = await tx.agents()
-    gone = [one.name for one in known if one.fleet == wanted.name]
-    await tx.delete_agents(fleet=wanted.name, names=sorted(set(gone) - {agent.name for agent in wanted.agents}))
+    for fleet in (wanted.name, *replaced):
+        gone = {one.name for one in known if one.fleet == fleet} - {agent.name for agent in wanted.agents}
+        await tx.delete_agents(fleet=fleet, names=sorted(gone))
+    if replaced:
+        await tx.delete_fleets(names=replaced)
     if wanted.agents:
         rows = [
             (one.name, wanted.name, one.line, one.description, one.timezone, one.max_concurrent)
@@ -178,7 +203,12 @@ def _check_file(before: FleetRecord | None, wanted: WantedFleet, *, takes_over: 
 
 
 async def _others(
-    tx: Transaction, wanted: WantedFleet, present: Mapping[str, JobRecord], *, takes_over: bool
+    tx: Transaction,
+    wanted: WantedFleet,
+    present: Mapping[str, JobRecord],
+    former: Collection[str],
+    *,
+    takes_over: bool,
 ) -> dict[str, JobRecord]:
     """Jobs that have a name which the file wants, but are not from it."""
     names = {job.definition.name for job in wanted.jobs} | {job.renamed_from for job in wanted.jobs if job.renamed_from}
@@ -190,9 +220,14 @@ async def _others(
     if strangers:
         named = ", ".join(sorted(one.name for one in strangers)[:5])
         whose = f'the fleet "{strangers[0].fleet}"' if strangers[0].fleet else "jobs that were added by hand"
-        cure = "Rename one of them" if strangers[0].fleet else f"Take over with: rota apply --take-over {wanted.file}"
-        raise ConflictError(f"These names are taken by {whose}: {named}. {cure}")
+        raise ConflictError(f"These names are taken by {whose}: {named}. {_cure(wanted, strangers[0].fleet, former)}")
     return {one.name: one for one in found if one.fleet is None}
+
+
+def _cure(wanted: WantedFleet, fleet: str | None, former: Collection[str]) -> str:
+    if fleet is None:
+        return f"Take over with: rota apply --take-over {wanted.file}"
+    return _take_over(wanted, fleet) if fleet in former else "Rename one of them"
 
 
 def _match(job: WantedJob, present: Mapping[str, JobRecord]) -> JobRecord | None:
@@ -212,8 +247,8 @@ def _kept(job: WantedJob, matched: Mapping[str, JobRecord]) -> WantedJob:
     return msgspec.structs.replace(job, definition=msgspec.structs.replace(job.definition, timing=timing))
 
 
-def _is_edited(record: JobRecord, job: WantedJob) -> bool:
-    return record.definition != encode(job.definition) or record.fleet is None
+def _is_edited(record: JobRecord, job: WantedJob, *, fleet: str) -> bool:
+    return record.definition != encode(job.definition) or record.fleet != fleet
 
 
 def _was_enabled(record: JobRecord) -> bool:

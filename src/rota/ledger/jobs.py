@@ -26,7 +26,7 @@ from rota.ports.records import JobRecord, Origin, definition_of, encode, job_sta
 from rota.ports.store import Transaction
 
 # A job's own pool and agent start one run at a time until somebody says otherwise.
-_DEFAULT_SIZE = 1
+DEFAULT_SIZE = 1
 
 
 class Placed(msgspec.Struct, frozen=True):
@@ -106,8 +106,8 @@ def refuse_passed_time(now: datetime, definition: Definition) -> None:
 
 async def ensure_slots(tx: Transaction, definitions: Sequence[Definition]) -> None:
     """Every pool and agent that a job names has a limit."""
-    wanted = {("pool", definition.pool, POOL_SIZES.get(definition.pool, _DEFAULT_SIZE)) for definition in definitions}
-    wanted |= {("agent", one.agent, _DEFAULT_SIZE) for one in definitions if one.agent is not None}
+    wanted = {("pool", definition.pool, POOL_SIZES.get(definition.pool, DEFAULT_SIZE)) for definition in definitions}
+    wanted |= {("agent", one.agent, DEFAULT_SIZE) for one in definitions if one.agent is not None}
     await tx.ensure_slots(wanted=sorted(wanted))
 
 

@@ -160,22 +160,31 @@ def _unresolved(value: str, environment: Mapping[str, str]) -> _Fault | None:
 
 def check_fleets(fleets: Sequence[FleetRecord]) -> Findings:
     """Whether the files that were applied are still there, and still say the same."""
-    faults = [fault for fleet in fleets if (fault := _fleet_fault(fleet)) is not None]
+    faults = [fault for fleet in fleets if (fault := _fleet_fault(fleet, fleets)) is not None]
     return found("fleet_files", faults, well="Every fleet file is as it was applied.")
 
 
-def _fleet_fault(fleet: FleetRecord) -> Finding | None:
+def _fleet_fault(fleet: FleetRecord, fleets: Sequence[FleetRecord]) -> Finding | None:
     try:
         data = Path(fleet.file).read_bytes()
     except OSError as error:
-        cure = f"Bring it back, or apply it from where it is now: rota apply {quote(Path(fleet.file).name)}"
+        file = quote(Path(fleet.file).name)
+        cure = (
+            f"Bring it back, or apply it from where it is now: rota apply --take-over {file}. "
+            f"If its jobs are to go: apply one with nothing but fleet: {{name: {fleet.name}}}"
+        )
         reason = error.strerror or error
         return warning("fleet_files", f"The file {fleet.file} of {fleet.name} cannot be read: {reason}.", cure)
     # Whoever reads a file as text sees every end of a line as a newline.
-    same = (data, data.replace(b"\r\n", b"\n"))
-    if fleet.checksum in {hashlib.sha256(one).hexdigest() for one in same}:
+    same = {hashlib.sha256(one).hexdigest() for one in (data, data.replace(b"\r\n", b"\n"))}
+    if fleet.checksum in same:
         return None
     file = quote(fleet.file)
+    other = next((one.name for one in fleets if one.file == fleet.file and one.checksum in same), None)
+    if other is not None:
+        message = f"{fleet.file} is the fleet {other} now; what it was as {fleet.name} is still there."
+        cure = f"If only its name changed: rota apply --take-over {file}"
+        return warning("fleet_files", message, cure)
     cure = f"See what would change: rota diff {file}. Then: rota apply {file}"
     return warning("fleet_files", f"{fleet.file} has changed since it was applied as {fleet.name}.", cure)
 

@@ -7,14 +7,14 @@ id, name, role, hash, made_at, made_by, expires_at, revoked_at, used_at, kind, p
 -- name: fleets
 SELECT name, file, description, timezone, pools, checksum, applied_at FROM fleets ORDER BY name
 
--- name: find_fleet
-SELECT name, file, description, timezone, pools, checksum, applied_at FROM fleets WHERE name = :name
-
 -- name: save_fleet
 INSERT INTO fleets (name, file, description, timezone, pools, checksum, applied_at)
 VALUES (:name, :file, :description, :timezone, :pools, :checksum, :now)
 ON CONFLICT (name) DO UPDATE SET file = excluded.file, description = excluded.description,
   timezone = excluded.timezone, pools = excluded.pools, checksum = excluded.checksum, applied_at = excluded.applied_at
+
+-- name: delete_fleets
+DELETE FROM fleets WHERE name {in names}
 
 -- name: agents
 SELECT {use agent_columns} FROM agents ORDER BY name
