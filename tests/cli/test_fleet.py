@@ -105,6 +105,19 @@ def test_a_change_is_shown_word_by_word(cli: Cli, file: Path) -> None:
     assert [job["name"] for job in cli.json("job", "list")] == ["backup"]
 
 
+def test_a_diff_tells_of_sizes_alone(cli: Cli, file: Path) -> None:
+    cli("apply")
+    file.write_text(f"{FLEET}pools: {{local: 6}}\n")
+    shown = cli.ask("diff", code=1).stdout
+    assert "~ pool local\n    size: 6" in shown
+    assert "1 resized" in shown
+    assert "1 resized" in cli("apply")
+    file.write_text(f"{FLEET}pools: {{local: 5}}\n")
+    assert "size: 6 → 5" in cli.ask("diff", code=1).stdout
+    cli("apply")
+    assert "Nothing changes" in cli("diff")
+
+
 @pytest.mark.usefixtures("file")
 def test_colours_say_the_same(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CLICOLOR_FORCE", "1")

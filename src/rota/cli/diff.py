@@ -26,4 +26,4 @@ async def command(site: Site, *, file: Path | None, takes_over: bool, as_json: b
     else:
         print_warnings(changes.warnings)
         print_changes(changes)
-    return 1 if changes.changes else 0
+    return 1 if changes.changes or changes.limits else 0

@@ -10,6 +10,7 @@ import msgspec
 
 from rota.cli.plain import near, one_line, plain
 from rota.errors import Problem
+from rota.ledger.fleets import LimitChange
 from rota.operations.fleets import FieldChange, FleetChanges, JobChange
 
 _SIGNS = {
@@ -26,8 +27,11 @@ def print_changes(changes: FleetChanges) -> None:
     """What a file changes, or has changed."""
     for change in changes.changes:
         _print_change(change, changes.file)
+    for limit in changes.limits:
+        _print_limit(limit)
     counts = Counter(change.change for change in changes.changes)
     words = [f"{count} {word}" for word, count in counts.items()]
+    words += [f"{len(changes.limits)} resized"] if changes.limits else []
     verb = "Applied" if changes.is_applied else "Would change"
     told = (
         f"{verb}: {', '.join(words)}" if words else "Nothing changes" if not changes.is_applied else "Nothing changed"
@@ -50,6 +54,12 @@ def _print_change(change: JobChange, file: str) -> None:
     if change.change != "removed":
         for field in change.fields:
             click.echo(f"    {_field(field, is_new=change.change == 'added')}")
+
+
+def _print_limit(limit: LimitChange) -> None:
+    sized = FieldChange("size" if limit.scope == "pool" else "max_concurrent", limit.before, limit.after)
+    click.secho(f"~ {limit.scope} {limit.name}", fg="yellow", bold=True)
+    click.echo(f"    {_field(sized, is_new=limit.before is None)}")
 
 
 def _field(field: FieldChange, *, is_new: bool) -> str:
