@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -131,6 +132,18 @@ def test_the_doctor_finds_what_is_wrong_and_says_what_to_do(home: Cli) -> None:
     found = home.json("doctor", code=1)["findings"]
     assert {"ok", "failure"} <= {finding["status"] for finding in found}
     assert all(finding["cure"] for finding in found if finding["status"] == "failure")
+
+
+def test_the_doctor_looks_at_the_port_that_the_engine_is_to_have(home: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        taken = str(server.getsockname()[1])
+        assert f"has port {taken}" in home.ask("doctor", "--port", taken, code=1).stdout
+        monkeypatch.setenv("ROTA_PORT", taken)
+        shown = home.ask("doctor", code=1).stdout
+        cure = f"export ROTA_PORT={int(taken) + 1}"
+        assert cure in shown
+        assert "does not know the variable" not in shown
+    assert f"Nobody has port {taken}" in home("doctor")
 
 
 def test_the_doctor_says_when_there_is_no_database_to_look_at(cli: Cli) -> None:

@@ -7,13 +7,15 @@ from typing import Any
 
 import click
 
+from rota.app import PORT
 from rota.cli.completing import complete_agents, complete_jobs, complete_pools, complete_runs, complete_runs_and_jobs
 
 _Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 def job_argument(*, is_required: bool = True) -> _Decorator:
-    return click.argument("job", metavar="JOB", required=is_required, shell_complete=complete_jobs)
+    metavar = "JOB" if is_required else "[JOB]"
+    return click.argument("job", metavar=metavar, required=is_required, shell_complete=complete_jobs)
 
 
 def run_argument() -> _Decorator:
@@ -38,3 +40,8 @@ def pool_argument() -> _Decorator:
 
 def agent_option(text: str) -> _Decorator:
     return click.option("--agent", metavar="AGENT", help=text, shell_complete=complete_agents)
+
+
+def port_option(text: str, *, least: int) -> _Decorator:
+    ports = click.IntRange(least, 65535)
+    return click.option("--port", type=ports, default=PORT, envvar="ROTA_PORT", show_default=True, help=text)

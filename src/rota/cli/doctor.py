@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from rota.app import default_database, is_postgres, premises_of
+from rota.cli.arguments import port_option
 from rota.cli.command import Command
 from rota.cli.plain import plain
 from rota.cli.refusal import FAILED
@@ -18,16 +19,17 @@ from rota.operations.health.doctor import Examination, check_up
 _SIGNS = {"ok": ("✓", "green"), "warning": ("!", "yellow"), "failure": ("✗", "red")}
 
 
-@click.command("doctor", cls=Command, examples=("rota doctor", "rota doctor --json"))
+@click.command("doctor", cls=Command, examples=("rota doctor", "rota doctor --port 8080", "rota doctor --json"))
+@port_option("That of rota up. Also $ROTA_PORT.", least=1)
 @store_command("doctor.check", is_open=False)
-async def command(site: Site, *, as_json: bool) -> int:
+async def command(site: Site, *, port: int, as_json: bool) -> int:
     """Look for everything that is known to go wrong, and say what to do about it. Exit 1 if something is broken."""
     database = click.get_current_context().params["db"] or default_database()
     _check_exists(database)
     # Opened here, because the doctor also looks at how far this machine's clock is from the database's.
     await site.store.open()
     try:
-        found = await check_up(site, premises=premises_of(database))
+        found = await check_up(site, premises=premises_of(database, port=port))
     finally:
         await site.store.close()
     if as_json:

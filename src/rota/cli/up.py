@@ -10,7 +10,8 @@ from typing import Any
 
 import click
 
-from rota.app import PORT, default_database, log_folder
+from rota.app import default_database, log_folder
+from rota.cli.arguments import port_option
 from rota.cli.store_command import refuse
 from rota.errors import SchedulerError
 from rota.log import configure
@@ -31,7 +32,7 @@ Examples:
 )
 @click.option("--no-file", is_flag=True, help="Without a fleet file, even if there is one here.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
-@click.option("--port", type=click.IntRange(0, 65535), default=PORT, show_default=True, help="0 takes a free one.")
+@port_option("0 takes a free one. Also $ROTA_PORT.", least=0)
 @click.option("--allow-host", "hosts", multiple=True, metavar="NAME", help="A name by which others may call it.")
 @click.option(
     "--allow-remote", "is_remote_allowed", is_flag=True, help="Let other machines in. Put a proxy with TLS in front."

@@ -25,7 +25,7 @@ _LOGS = "rota*.log*"
 _KNOWN = frozenset(
     {
         *(f"ROTA_{name.upper()}" for name in Settings.__struct_fields__),
-        *("ROTA_DB", "ROTA_HTTP_ALLOW", "ROTA_API_URL", "ROTA_API_TOKEN", "ROTA_PROMPT"),
+        *("ROTA_DB", "ROTA_PORT", "ROTA_HTTP_ALLOW", "ROTA_API_URL", "ROTA_API_TOKEN", "ROTA_PROMPT"),
         *("ROTA_RUN_ID", "ROTA_JOB", "ROTA_AGENT", "ROTA_ATTEMPT", "ROTA_TRACE_ID", "ROTA_FENCING_TOKEN", "ROTA_INPUT"),
     }
 )
@@ -85,7 +85,7 @@ def check_port(premises: Premises, workers: Iterable[WorkerRecord] = ()) -> Find
     if pid is not None and pid in {worker.pid for worker in workers if worker.host == here}:
         return ok("port", f"A Rota has {where}: process {pid}.")
     who, stop = ("Somebody else", "") if pid is None else (f"The process {pid}", f" (kill {pid})")
-    cure = f"Stop it{stop}, or choose another port: rota up --port {premises.port + 1}"
+    cure = f"Stop it{stop}, or choose another port, here and for rota up: export ROTA_PORT={premises.port + 1}"
     return (failure("port", f"{who} has {where}.", cure),)
 
 
