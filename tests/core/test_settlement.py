@@ -311,6 +311,13 @@ def test_a_job_is_removed_when_its_one_appointment_succeeded(end: RunState, orig
     assert ("job.removed" in settlement.events) is expected
 
 
+def test_a_job_stays_when_a_file_still_speaks_of_it() -> None:
+    job = running(Once(today("09:55"), keep=False), fired_until=today("09:55"), is_from_file=True)
+    settlement = settled(RunState.SUCCEEDED, job=job)
+    assert settlement.removes_job is False
+    assert "job.removed" not in settlement.events
+
+
 @pytest.mark.parametrize("schedule", [Once(today("09:55")), EVERY_HOUR, HALF_PAST, Manual()])
 def test_a_job_stays_when_it_is_not_to_be_removed(schedule: Schedule) -> None:
     assert settled(RunState.SUCCEEDED, job=running(schedule)).removes_job is False

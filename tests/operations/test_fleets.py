@@ -260,6 +260,21 @@ async def test_a_wait_counts_from_when_the_file_was_first_applied(site: Site, ha
     assert clocks(await runs_of(hand, "soon")) == ["10:20"]
 
 
+async def test_one_time_that_is_not_kept_is_not_run_again_when_its_file_is_applied_again(
+    site: Site, hand: HandCranked
+) -> None:
+    rest = "keep: false, command: ['true']"
+    text = f"jobs:\n  soon: {{in: 20m, {rest}}}\n  due: {{at: 2026-03-02T10:30, {rest}}}\n"
+    await apply_file(site, source=source(text))
+    await hand.crank(NOW + HOUR)
+    assert told(await apply_file(site, source=source(text + "# later\n"))) == []
+    await hand.crank(NOW + 2 * HOUR)
+    assert clocks(await runs_of(hand, "soon")) == ["10:20"]
+    assert clocks(await runs_of(hand, "due")) == ["10:30"]
+    assert {one.status for one in (await jobs.list_jobs(site)).items} == {"ended"}
+    assert sorted(told(await apply_file(site, source=source("jobs: {}\n")))) == ["removed due", "removed soon"]
+
+
 async def test_every_change_of_a_file_is_on_record(site: Site) -> None:
     await apply_file(site, source=source())
     await apply_file(site, source=source(FILE.replace("5m", "6m")))
@@ -346,3 +361,23 @@ async def test_a_file_that_is_being_written_is_left_alone_until_it_is_whole(
     assert len((await jobs.list_jobs(site)).items) == 3
     clock.set(await watch.look())
     assert len((await jobs.list_jobs(site)).items) == 4
+
+
+async def test_a_watched_file_says_when_its_settings_wait_for_the_next_start(
+    site: Site, clock: FakeClock, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "rota.yaml"
+    path.write_text(FILE)
+    watch = FleetWatch(site, path, {}, "UTC")
+    await watch.apply()
+
+    async def warnings_after(text: str) -> int:
+        caplog.clear()
+        path.write_text(text)
+        for _ in range(3):
+            clock.set(await watch.look())
+        return sum("next start" in str(vars(one)) for one in caplog.records)
+
+    assert await warnings_after(FILE + "# later\n") == 0
+    assert await warnings_after(FILE + "engine: {max_concurrent: 2}\n") == 1
+    assert await warnings_after(FILE + "engine: {max_concurrent: 2} # later\n") == 0

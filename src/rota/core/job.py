@@ -57,6 +57,8 @@ class JobState(msgspec.Struct, frozen=True, kw_only=True):
     """Since when the present schedule holds: the creation, or the last edit of the schedule."""
     is_enabled: bool = True
     is_proposed: bool = False
+    is_from_file: bool = False
+    """Whether the definition stands in a fleet file, which alone can take the job away."""
     is_running: bool = False
     """Whether a run that the schedule counts from is under way."""
     planned: Decision | None = None

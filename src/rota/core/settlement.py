@@ -343,7 +343,8 @@ def _agent_pause_note(outcome: Outcome) -> str:
 def _removes_job(run: Run, outcome: Outcome, state: JobState) -> bool:
     schedule = state.timing.schedule
     is_done = outcome.state is RunState.SUCCEEDED and moves_schedule(run.origin)
-    return is_done and isinstance(schedule, Once) and not schedule.keep
+    # While a file speaks of it, it stays: applied again, the file would add it again, and it would run again.
+    return is_done and not state.is_from_file and isinstance(schedule, Once) and not schedule.keep
 
 
 def _notices(settled: Settlement, outcome: Outcome, state: JobState, rules: SettleRules) -> tuple[Notice, ...]:

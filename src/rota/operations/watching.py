@@ -48,6 +48,7 @@ class FleetWatch:
         self._timezone = timezone
         self._known: _Signature | None = None
         self._seen: _Signature | None = None
+        self._settings: Mapping[str, timedelta | int] | None = None
 
     async def apply(self) -> Mapping[str, timedelta | int]:
         """Apply the file as it is now; its settings for the engine. Raises what is wrong with it."""
@@ -61,7 +62,15 @@ class FleetWatch:
         counts = Counter(change.change for change in changes.changes)
         place = {"fleet": changes.fleet, "file": changes.file}
         log_fields("fleet.applied", {**place, **counts, "unchanged": changes.unchanged})
+        self._check_settings(fleet.settings)
         return fleet.settings
+
+    def _check_settings(self, settings: Mapping[str, timedelta | int]) -> None:
+        """An engine has the settings that it was started with; whoever changes them must know."""
+        if self._settings is not None and self._settings != settings:
+            reason = "the settings under engine count from the next start; until then those of before do"
+            log("fleet.warned", level=logging.WARNING, file=str(self._path), reason=reason)
+        self._settings = settings
 
     async def look(self) -> datetime:
         """Apply the file if it has changed and is whole; when to look again."""

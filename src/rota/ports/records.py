@@ -318,6 +318,7 @@ def job_state(record: JobRecord) -> JobState:
         scheduled_at=instant(record.scheduled_at),
         is_enabled=record.is_enabled == 1 and record.is_proposed == 0,
         is_proposed=record.is_proposed == 1,
+        is_from_file=record.fleet is not None,
         is_running=is_running,
         planned=Decision(
             instant_or_none(record.next_run_at),
