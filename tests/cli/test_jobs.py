@@ -255,3 +255,10 @@ def test_what_is_wrong_with_a_preview_is_said_where_it_stands(
     assert [problem["path"] for problem in shown["problems"]] == ["every"]
     assert 'every: Invalid every "5x"' in cli.refused("job", "preview", "--every", "5x", "--", "true", code=2)
     assert "This job has no action." in cli.refused("job", "preview", "--from-file", "-", stdin="every: 5m", code=2)
+
+
+def test_a_job_without_a_next_time_has_it_from_nowhere(cli: Cli) -> None:
+    cli("job", "add", "by-hand", "--manual", "--", "true")
+    shown = cli("job", "show", "by-hand")
+    assert "from none" not in shown
+    assert "Why: rota why by-hand" in cli("next", "by-hand")

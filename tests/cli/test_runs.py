@@ -45,6 +45,7 @@ def test_runs_are_found_by_every_facet(home: Cli) -> None:
         (("--state", "done"), "'done' is not one of"),
         (("--cause", "luck"), "'luck' is not one of"),
         (("--since", "yesterday"), 'Invalid since "yesterday"'),
+        (("--until", "2 weks"), "or how long ago, such as 2h"),
         (("-n", "0"), "0 is not in the range"),
     ],
 )

@@ -112,7 +112,7 @@ def _print(site: Site, one: JobDetail) -> None:
             "status": one.status + (f" ({one.pause_note})" if one.pause_note else ""),
             "schedule": f"{one.schedule} ({one.timezone})",
             "in words": one.in_words,
-            "next": f"{moment(planned_at(one), now)}, from {one.source}",
+            "next": moment(planned_at(one), now) + (f", from {one.source}" if planned_at(one) else ""),
             "paused until": moment(one.paused_until, now) if one.paused_until else None,
             "last run": moment(one.last_run_at, now) if one.last_run_at else None,
             "last error": one.last_error,

@@ -56,8 +56,10 @@ async def command(site: Site, *, count: int, as_json: bool, **options: Any) -> N
     coming = await _coming(site, options["schedule"], count)
     if as_json:
         print_json(coming)
-    else:
+    elif coming:
         _print(coming, zone=options["zone"], now=site.clock.now())
+    else:
+        click.echo(f"No due time is planned. Why: rota why {options['schedule'] or 'JOB'}")
 
 
 def _is_about_jobs(options: dict[str, Any], site: Site) -> bool:
@@ -103,9 +105,6 @@ def _neither(text: str, now: datetime, missing: NotFoundError) -> Exception:
 
 
 def _print(coming: Sequence[ComingTime], *, zone: str | None, now: datetime) -> None:
-    if not coming:
-        click.echo("No due time is planned. Why: rota why JOB")
-        return
     rows = [
         (
             wall_time(one.at.astimezone(zone_named(zone or one.timezone))),

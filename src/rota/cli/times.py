@@ -7,7 +7,7 @@ from datetime import datetime
 from rota.app import machine_zone
 from rota.core.duration import parse_duration
 from rota.core.schedule import Once, once_instant, parse_instant
-from rota.errors import IntervalParseError
+from rota.errors import IntervalParseError, ScheduleError
 
 
 def read_time(text: str, field: str, zone: str | None = None) -> datetime:
@@ -26,4 +26,9 @@ def read_past(text: str | None, field: str, now: datetime) -> datetime | None:
     try:
         return now - parse_duration(text, field=field)
     except (IntervalParseError, OverflowError):
+        pass
+    try:
         return read_time(text, field)
+    except ScheduleError as error:
+        expected = f"{error.expected}; or how long ago, such as 2h"
+        raise ScheduleError(field=field, value=text, expected=expected, example=error.example) from None

@@ -89,12 +89,12 @@ def checked(text: str) -> str:
     if len(text) > MAX_BYTES:
         raise Malformed(f"The text is longer than {MAX_BYTES:,} characters.", "Shorten it.", spot_at(1, 1))
     if found := _FORBIDDEN.search(text):
-        name = "NUL" if found[0] == "\0" else f"U+{ord(found[0]):04X}"
-        raise Malformed(
-            f"The character {name} is not allowed here.",
-            'Remove it; in double quotes it can be written as an escape, such as "\\e".',
-            _spot_after(text[: found.start()]),
-        )
+        is_nul = found[0] == "\0"
+        name = "NUL" if is_nul else f"U+{ord(found[0]):04X}"
+        # Written as an escape, it could not be given to a program either.
+        escape = "" if is_nul else '; in double quotes it can be written as an escape, such as "\\e"'
+        message = f"The character {name} is not allowed here."
+        raise Malformed(message, f"Remove it{escape}.", _spot_after(text[: found.start()]))
     if found := _TAG_DIRECTIVE.search(text):
         raise Malformed("Tags of your own are not read.", "Remove the line %TAG.", _spot_after(text[: found.start()]))
     return text
