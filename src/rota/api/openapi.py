@@ -18,6 +18,8 @@ Document = dict[str, Any]
 _ALWAYS = (400, 401, 421, 422, 500, 503)
 _WITH_BODY = (413, 415)
 _TAGS = {
+    "overview": "Whether anything is wrong now.",
+    "timeline": "Runs past and due times to come.",
     "job": "What to run, when, and by which rules.",
     "run": "Attempts: what happened and why, what they wrote, ending and repeating them.",
     "event": "What happened, in order.",

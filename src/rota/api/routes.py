@@ -63,6 +63,11 @@ def _made(route: Route, status: int, location: str | None = None) -> Route:
     return msgspec.structs.replace(route, status=status, location=location)
 
 
+_LOOKS = (
+    _get("overview.show", "/overview"),
+    _get("timeline.show", "/timeline", begin=BEGIN, end=END, agent=AGENT, contains="night", lanes=30),
+)
+
 _JOBS = (
     _get("job.list", "/jobs", agent=AGENT, status="idle", fleet="main", contains="night", after="a", limit=50),
     _made(
@@ -101,6 +106,7 @@ _JOBS = (
     ),
     _get("job.next", "/jobs/{job}/next", 404, 409, job=JOB, count=5),
     _get("job.why", "/jobs/{job}/why", 404, 409, job=JOB, at=BEGIN),
+    _get("job.outcomes", "/outcomes", job=[JOB], limit=30, after="a"),
 )
 
 _RUNS = (
@@ -195,4 +201,4 @@ _REST = (
     _made(_post("token.link", "/login-links", role="read"), 201),
     _get("audit.list", "/audit", subject=JOB, after="adt_0650a1b2c3d4e50000a1b2c3d4", limit=50),
 )
-ROUTES: tuple[Route, ...] = (*_JOBS, *_RUNS, *_REST)
+ROUTES: tuple[Route, ...] = (*_LOOKS, *_JOBS, *_RUNS, *_REST)

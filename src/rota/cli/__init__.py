@@ -20,6 +20,7 @@ _TOPICS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "Begin": {
         "init": ("init", "Write a first fleet file."),
         "up": ("up", "Start the engine, the API and the page."),
+        "status": ("status", "Say whether anything is wrong now, and what comes next."),
         "doctor": ("doctor", "Look for what is wrong here, and say what to do about it."),
     },
     "Jobs": {
@@ -34,6 +35,7 @@ _TOPICS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "Runs": {
         "runs": ("runs", "Show the latest runs."),
         "run": ("run", "Show, cancel or retry one run."),
+        "timeline": ("timeline", "Show runs past and due times to come, a line for each job."),
         "logs": ("logs", "Print the output of a run, live with -f."),
         "why": ("why", "Say why a run happened, or why a job did not run."),
         "events": ("events", "Show what happened, live with -f."),

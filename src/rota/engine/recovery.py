@@ -84,7 +84,7 @@ async def _settle_all(tx: Transaction, now: datetime, site: Site, worker_id: str
         await tx.drop_unused_keys()
     if leases:
         await tx.delete_leases(gone=[(lease.token,) for lease in leases])
-    await tx.end_worker(id=worker_id, now=micros(now))
+    await tx.lose_worker(id=worker_id, now=micros(now))
     await tx.ring()
     return runs
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from itertools import islice
 
@@ -43,8 +43,13 @@ async def list_coming(site: Site, *, count: Count = 10) -> Page[ComingTime]:
         return await tx.coming_jobs(most=count)
 
     records = [one for one in await site.store.read(body) if may_see(site.caller, one.agent, one.id)]
+    return Page(first_coming(now, records, count))
+
+
+def first_coming(now: datetime, records: Iterable[JobRecord], count: int) -> tuple[ComingTime, ...]:
+    """The first due times of some jobs together."""
     merged = heapq.merge(*(_times(now, record) for record in records), key=lambda one: (one.at, one.job))
-    return Page(tuple(islice(merged, count)))
+    return tuple(islice(merged, count))
 
 
 def _times(now: datetime, record: JobRecord) -> Iterator[ComingTime]:

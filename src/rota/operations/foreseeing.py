@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
+from itertools import chain
 
 import msgspec
 
-from rota.core.decision import Decision, Moment
+from rota.core.backoff import NoBackoff
+from rota.core.decision import Decision, Moment, Source
 from rota.core.governor import decide, is_pause_over
 from rota.core.hint import remaining_hints
 from rota.core.job import JobState
+from rota.core.quiet import QuietPolicy
+from rota.core.schedule import Every, due_times
+
+_OF_THE_WALL = (Source.BASELINE_CRON, Source.BASELINE_CALENDAR)
 
 
 def foreseen_times(
@@ -23,6 +29,48 @@ def foreseen_times(
         yield at, decision.source
         last = at
         state, decision = _after(state, decision, at, duration)
+
+
+def due_times_of(now: datetime, state: JobState) -> Iterator[datetime]:
+    """The due times to come; ends of pauses at which nothing runs are none.
+
+    Where the schedule alone says them, no decision is made for each: thousands are looked at.
+    """
+    if is_plain(state) and (planned := state.planned) is not None and planned.next_run_at is not None:
+        yield from _plain_times(planned.next_run_at, planned.match_at, state)
+        return
+    replans_only = not isinstance(state.timing.schedule, Every)
+    for at, source in foreseen_times(now, state):
+        if not (replans_only and source == Source.PAUSED):
+            yield at
+
+
+def is_plain(state: JobState) -> bool:
+    """Whether after the planned time only the schedule has a say."""
+    timing, planned = state.timing, state.planned
+    has_more_to_say = (
+        state.hints
+        or timing.max_runs
+        or timing.min_interval
+        or timing.max_interval
+        or (timing.quiet and (timing.quiet_policy is QuietPolicy.DEFER or isinstance(timing.schedule, Every)))
+        or (state.failure_count and not isinstance(timing.backoff, NoBackoff))
+    )
+    if has_more_to_say or not state.is_active or planned is None:
+        return False
+    if isinstance(timing.schedule, Every):
+        return planned.source is Source.BASELINE_INTERVAL
+    return planned.source in _OF_THE_WALL and planned.match_at is not None
+
+
+def _plain_times(at: datetime, match_at: datetime | None, state: JobState) -> Iterator[datetime]:
+    timing = state.timing
+    offset = at - match_at if match_at is not None else timedelta()
+    for appointment in chain((at - offset,), due_times(timing.schedule, at - offset, timing.zone)):
+        # As in the governor, the end of life is a matter of the appointment where there is one.
+        if timing.until is not None and appointment > timing.until:
+            return
+        yield appointment + offset
 
 
 def coming_decision(now: datetime, state: JobState) -> Decision | None:

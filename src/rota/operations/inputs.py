@@ -17,6 +17,8 @@ Instant = Annotated[datetime, Meta(tz=True)]
 PerMinute = Annotated[int, Meta(ge=1, le=6_000)]
 Limit = Annotated[int, Meta(ge=1, le=1_000)]
 Count = Annotated[int, Meta(ge=1, le=1_000)]
+Few = Annotated[int, Meta(ge=1, le=100)]
+"""How many of something that has many parts of its own."""
 Sequence = Annotated[int, Meta(ge=0, le=2**53)]
 PriorityNumber = Annotated[int, Meta(ge=0, le=2)]
 """0 what people ask for, 1 what is scheduled, 2 what repairs: retries and backfills."""

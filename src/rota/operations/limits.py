@@ -37,7 +37,7 @@ class LimitView(msgspec.Struct, frozen=True):
 async def list_limits(site: Site) -> Page[LimitView]:
     """Every limit that has a size or is in use; keys, which hold one run each, are left out."""
     slots = await site.store.read(lambda tx: tx.slots())
-    return Page(tuple(_view(slot) for slot in slots if slot.scope != "key"))
+    return Page(tuple(limit_view(slot) for slot in slots if slot.scope != "key"))
 
 
 async def set_limit(site: Site, *, name: Name, size: Size, scope: LimitScope = LimitScope.POOL) -> LimitView:
@@ -56,10 +56,10 @@ async def set_limit(site: Site, *, name: Name, size: Size, scope: LimitScope = L
         fields = ({"scope": scope, "size": before}, {"scope": scope, "size": size})
         change = Change(operation="pool.set", subject=name, event="pool.set", before=fields[0], after=fields[1])
         await put_on_record(tx, now, site, change)
-        return next(_view(slot) for slot in await tx.slots() if (slot.scope, slot.name) == (scope, name))
+        return next(limit_view(slot) for slot in await tx.slots() if (slot.scope, slot.name) == (scope, name))
 
     return await site.store.write(body)
 
 
-def _view(slot: SlotRecord) -> LimitView:
+def limit_view(slot: SlotRecord) -> LimitView:
     return LimitView(slot.scope, slot.name, slot.size, slot.used)

@@ -23,14 +23,17 @@ from rota.operations import (
     jobs,
     limits,
     many_runs,
+    outcomes,
     preview,
     runs,
     sessions,
     starting,
+    timeline,
     tokens,
     workers,
 )
 from rota.operations.health import doctor
+from rota.operations.overview import showing
 from rota.operations.simulation import simulating
 from rota.ports.caller import Role
 
@@ -64,6 +67,8 @@ def _follow(name: str, call: Callable[..., Any], *, is_for_runs: bool = False) -
 
 
 _ALL = (
+    _read("overview.show", showing.show_overview),
+    _read("timeline.show", timeline.show_timeline),
     _read("job.list", jobs.list_jobs, is_for_runs=True),
     _read("job.show", jobs.show_job, is_for_runs=True),
     _read("job.preview", drafting.preview_job),
@@ -79,6 +84,7 @@ _ALL = (
     _operate("job.run", jobs.run_job, is_for_runs=True),
     _read("job.next", coming.coming_times_of_job, is_for_runs=True),
     _read("job.why", explaining.explain_job, is_for_runs=True),
+    _read("job.outcomes", outcomes.list_outcomes),
     _read("run.list", runs.list_runs, is_for_runs=True),
     _read("run.count", counting.count_runs, is_for_runs=True),
     _read("run.show", runs.show_run, is_for_runs=True),

@@ -16,6 +16,7 @@ from rota.core.usage import Usage
 from rota.ledger.requests import Requested
 from rota.operations.foreseeing import coming_decision
 from rota.operations.inputs import Instant
+from rota.ports.glances import MarkRecord
 from rota.ports.records import (
     JobRecord,
     OutputRecord,
@@ -64,6 +65,24 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True):
     pause_note: str | None
     description: str
     version: int
+
+
+class RunMark(msgspec.Struct, frozen=True, kw_only=True):
+    """A run as a mark among many: what a strip or a timeline shows of it."""
+
+    id: str
+    job: str
+    job_id: str
+    state: str
+    cause: str
+    attempt: int
+    due_at: Instant | None
+    requested_at: Instant
+    started_at: Instant | None
+    ended_at: Instant | None
+    reason: str | None
+    count: int
+    """How many due times in a row this row stands for."""
 
 
 class RunView(msgspec.Struct, frozen=True, kw_only=True):
@@ -186,6 +205,23 @@ def job_fields(now: datetime, record: JobRecord) -> dict[str, object]:
 
 def job_view(now: datetime, record: JobRecord) -> JobView:
     return JobView(**job_fields(now, record))  # type: ignore[arg-type] # each by its own type
+
+
+def run_mark(record: MarkRecord) -> RunMark:
+    return RunMark(
+        id=record.id,
+        job=record.job,
+        job_id=record.job_id,
+        state=record.state,
+        cause=record.cause,
+        attempt=record.attempt,
+        due_at=instant_or_none(record.due_at),
+        requested_at=instant(record.requested_at),
+        started_at=instant_or_none(record.started_at),
+        ended_at=instant_or_none(record.ended_at),
+        reason=record.reason,
+        count=record.folded or 1,
+    )
 
 
 def _run_fields(record: RunRecord) -> dict[str, object]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from rota.core.run import Cause, RunState
@@ -13,18 +14,23 @@ from rota.ports.store import Transaction
 async def waits_for(site: Site, run: RunRecord) -> tuple[str, ...]:
     """What keeps a queued run from starting; nothing for one that does not wait."""
     now = site.clock.now()
+    found = await site.store.read(lambda tx: reasons_to_wait(tx, now, [run.id]))
+    return found.get(run.id, ())
 
-    async def body(tx: Transaction) -> tuple[str, ...]:
-        rows = await tx.queue_of_runs(ids=[run.id])
-        jobs = await tx.jobs_by_id(ids=[run.job_id])
-        if not rows or not jobs:
-            return ()
-        reasons = (*_of_job(now, rows[0], jobs[0]), *_of_limits(rows[0], await tx.slots()))
-        if not await tx.live_workers():
-            return (*reasons, "no worker is there to do it. Start one: rota up")
-        return reasons
 
-    return await site.store.read(body)
+async def reasons_to_wait(tx: Transaction, now: datetime, run_ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """What keeps each of these runs from starting, by their ids; those that do not wait are left out."""
+    rows = await tx.queue_of_runs(ids=run_ids)
+    jobs = {job.id: job for job in await tx.jobs_by_id(ids=sorted({row.job_id for row in rows}))} if rows else {}
+    if not jobs:
+        return {}
+    slots = await tx.slots()
+    of_all = () if await tx.live_workers() else ("no worker is there to do it. Start one: rota up",)
+    return {
+        row.run_id: (*_of_job(now, row, jobs[row.job_id]), *_of_limits(row, slots), *of_all)
+        for row in rows
+        if row.job_id in jobs
+    }
 
 
 def _of_job(now: datetime, row: WaitingRecord, job: JobRecord) -> tuple[str, ...]:

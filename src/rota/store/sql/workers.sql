@@ -11,13 +11,20 @@ UPDATE workers SET beat_at = :now, lease_until = :lease_until, status = :status,
 WHERE id = :id AND ended_at IS NULL
 
 -- name: revive_worker
-UPDATE workers SET beat_at = :now, lease_until = :lease_until, status = 'alive', running = 0, ended_at = NULL WHERE id = :id
+UPDATE workers SET beat_at = :now, lease_until = :lease_until, status = 'alive', running = 0, ended_at = NULL, is_lost = 0
+WHERE id = :id
 
 -- name: database_time
 SELECT {microseconds}
 
 -- name: end_worker
 UPDATE workers SET status = 'dead', running = 0, ended_at = :now WHERE id = :id AND ended_at IS NULL
+
+-- name: lose_worker
+UPDATE workers SET status = 'dead', running = 0, ended_at = :now, is_lost = 1 WHERE id = :id AND ended_at IS NULL
+
+-- name: lost_workers
+SELECT {use worker_columns} FROM workers w WHERE w.is_lost = 1 AND w.ended_at > :since ORDER BY w.ended_at DESC LIMIT :most
 
 -- name: workers
 SELECT {use worker_columns} FROM workers w ORDER BY w.started_at DESC LIMIT :most
