@@ -54,7 +54,7 @@ async def rota_burst(url: str) -> float:
     async with running_engine(url) as engine:
         running = asyncio.create_task(engine.run())
         while engine.recorded_count < JOBS:  # noqa: ASYNC110 - a stopwatch
-            await asyncio.sleep(0.002)  # noqa: TID251 - a stopwatch
+            await asyncio.sleep(0.002)
         length = (system_now() - due_at).total_seconds()
         engine.stop()
         await running
@@ -66,7 +66,7 @@ async def rota_burst(url: str) -> float:
 async def _add_jobs(store: Store) -> datetime:
     """Save the jobs; when they are due."""
     while system_now().second > 50:  # noqa: ASYNC110
-        await asyncio.sleep(1)  # noqa: TID251 - the next minute must not begin meanwhile
+        await asyncio.sleep(1)
     now, site = system_now(), make_site(store)
     timing = Timing(schedule=Cron("* * * * *"))
     jobs = [define(f"job{number}", timing, PythonAction(target="benchmarks.noop:noop")) for number in range(JOBS)]
@@ -119,7 +119,7 @@ def _filled(url: str) -> Iterator[BackgroundScheduler]:
         timezone="UTC",
     )
     scheduler.start(paused=True)
-    due_at = datetime.now(UTC)  # noqa: TID251
+    due_at = datetime.now(UTC)
     for number in range(JOBS):
         scheduler.add_job(_count_one, "interval", minutes=10, id=f"job{number}", next_run_time=due_at)
     try:

@@ -62,13 +62,13 @@ async def _measure(url: str, witness: Path) -> tuple[list[float], float]:
 async def _lag(site: Site, witness: Path) -> float:
     """Milliseconds from the commit of a request to the first line of the action."""
     requested = await jobs.run_job(site, job="mark")
-    committed = time.time()  # noqa: TID251 - a stopwatch over two processes
+    committed = time.time()
     for _ in range(_PATIENCE):
         run = await runs.find_run(site, requested.run_id)
         if run.ended_at is not None:
             assert run.state == RunState.SUCCEEDED, run
             return (float(witness.read_text().splitlines()[-1]) - committed) * 1_000  # noqa: ASYNC240
-        await asyncio.sleep(0.02)  # noqa: TID251 - a stopwatch
+        await asyncio.sleep(0.02)
     raise TimeoutError(requested.run_id)
 
 

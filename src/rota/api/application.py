@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -34,6 +35,7 @@ from rota.ports.caller import ENGINE, Caller
 
 Page = Callable[[Scope], Awaitable[Response]]
 FOR_PROGRAMS = frozenset({"api", "healthz", "readyz", "metrics"})
+_WORTH_SQUEEZING = 2_048
 _STREAM_HEADERS = {**SAFE_HEADERS, "X-Accel-Buffering": "no"}
 
 
@@ -53,7 +55,12 @@ def make_application(
     """
     doors = Doors(site, premises, meter=meter or Meter(), is_ready=is_ready)
     application = Starlette(
-        middleware=[Middleware(Problems), Middleware(HostGuard, hosts=hosts), Middleware(OriginGuard)]
+        middleware=[
+            Middleware(Problems),
+            Middleware(HostGuard, hosts=hosts),
+            Middleware(OriginGuard),
+            Middleware(GZipMiddleware, minimum_size=_WORTH_SQUEEZING, compresslevel=3),
+        ]
     )
     application.state.doors = doors
     guarded = TokenGuard(doors, site)

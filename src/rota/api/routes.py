@@ -69,7 +69,17 @@ _LOOKS = (
 )
 
 _JOBS = (
-    _get("job.list", "/jobs", agent=AGENT, status="idle", fleet="main", contains="night", after="a", limit=50),
+    _get(
+        "job.list",
+        "/jobs",
+        agent=AGENT,
+        status="idle",
+        fleet="main",
+        contains="night",
+        failing=False,
+        after="a",
+        limit=50,
+    ),
     _made(
         _post("job.add", "/jobs", 409, name="coder/weekly", definition=WORDS, agent=AGENT, timezone="Europe/Berlin"),
         201,

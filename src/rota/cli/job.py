@@ -49,6 +49,7 @@ for _command in (
 @click.option("--status", type=_STATUSES, help="Only those that stand there.")
 @click.option("--fleet", metavar="FLEET", help="Only those of a fleet file.")
 @click.option("--contains", metavar="TEXT", help="Only those with this in their name.")
+@click.option("--failing", is_flag=True, help="Only those whose last run failed.")
 @click.option("--after", metavar="NAME", help="Only those after this name.")
 @count_option(None, text="How many. Default: all.")
 @store_command("job.list")

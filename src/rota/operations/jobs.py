@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from rota.config.spell import spell_job
-from rota.core.decision import describe
+from rota.core.decision import Step, describe
 from rota.core.definition import Definition, check_definition
 from rota.core.job import FOREVER, JobStatus
 from rota.core.words import in_words
@@ -48,6 +48,8 @@ class JobDetail(JobView, frozen=True, kw_only=True):
     definition: dict[str, Any]
     hints: tuple[dict[str, Any], ...]
     why: tuple[str, ...]
+    trail: tuple[Step, ...]
+    """The same as data: every rule that was applied."""
 
 
 class RemovedJob(msgspec.Struct, frozen=True):
@@ -174,30 +176,34 @@ def may_see(caller: Caller, agent: str | None, job_id: str) -> bool:
     return not caller.is_run or job_id == caller.job_id or (agent is not None and agent == caller.agent)
 
 
-async def list_jobs(
+async def list_jobs(  # noqa: PLR0913 - a filter for each facet
     site: Site,
     *,
     agent: Name | None = None,
     status: JobStatus | None = None,
     fleet: Name | None = None,
     contains: Name | None = None,
+    failing: bool = False,
     after: Cursor | None = None,
     limit: Limit = 100,
 ) -> Page[JobView]:
-    """Jobs by name, a page at a time."""
+    """Jobs by name, a page at a time; with ``failing`` only those whose last run failed."""
     now = site.clock.now()
 
-    def is_wanted(one: JobView) -> bool:
-        pairs = ((agent, one.agent), (status, one.status), (fleet, one.fleet))
-        is_equal = all(wanted is None or wanted == found for wanted, found in pairs)
+    def is_wanted(one: JobRecord) -> bool:
+        is_equal = all(wanted is None or wanted == found for wanted, found in ((agent, one.agent), (fleet, one.fleet)))
         is_named = contains is None or contains.lower() in one.name.lower()
-        return is_equal and is_named and may_see(site.caller, one.agent, one.id)
+        is_ill = not failing or one.failure_count > 0
+        return is_equal and is_named and is_ill and may_see(site.caller, one.agent, one.id)
 
     async def body(tx: Transaction) -> list[JobView]:
         shown: list[JobView] = []
         last = after or ""
-        while len(shown) <= limit and (batch := await tx.jobs(after=last, most=min(_BATCH, limit + 1))):
-            shown += [one for one in (job_view(now, record) for record in batch) if is_wanted(one)]
+        is_filtered = any((agent, status, fleet, contains, failing))
+        most = _BATCH if is_filtered else min(_BATCH, limit + 1)
+        while len(shown) <= limit and (batch := await tx.jobs(after=last, most=most)):
+            views = (job_view(now, record) for record in batch if is_wanted(record))
+            shown += [one for one in views if status is None or one.status == status]
             last = batch[-1].name
         return shown
 
@@ -209,13 +215,14 @@ async def list_jobs(
 async def show_job(site: Site, *, job: Name) -> JobDetail:
     """One job: its definition, where it stands, and why its next time was chosen."""
     record = await find_job(site, job)
-    definition = definition_of(record.definition)
+    definition, trail = definition_of(record.definition), trail_of(record.trail)
     return JobDetail(
         **job_fields(site.clock.now(), record),  # type: ignore[arg-type] # each by its own type
         in_words=in_words(definition.timing.schedule),
         definition=spell_job(definition),
         hints=tuple(msgspec.to_builtins(hint) for hint in hints_of(record.hints)),
-        why=describe(trail_of(record.trail)),
+        why=describe(trail),
+        trail=trail,
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 import msgspec
 
 from rota.ports.caller import Role
-from rota.web import overview
+from rota.web import jobs, overview
 from rota.web.visit import Context, Visit
 
 Show = Callable[[Visit], Awaitable[Context]]
@@ -45,4 +45,7 @@ def _page(path: str, show: Show, section: str, *, template: str | None = None, r
     )
 
 
-PAGES = (_page("/", overview.show, "overview"),)
+PAGES = (
+    _page("/", overview.show, "overview"),
+    _page("/jobs", jobs.show, "jobs"),
+)
