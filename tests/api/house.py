@@ -98,7 +98,10 @@ def example_request(face: Face) -> tuple[str, str, dict[str, Any]]:
     path = face.route.full_path
     for one in face.at(Place.PATH):
         path = path.replace(f"{{{one.name}}}", quote(str(examples[one.name]), safe=""))
-    query = urlencode({one.name: examples[one.name] for one in face.at(Place.QUERY)}, doseq=True)
+    asked = {one.name: examples[one.name] for one in face.at(Place.QUERY)}
+    query = urlencode(
+        {name: str(one).lower() if isinstance(one, bool) else one for name, one in asked.items()}, doseq=True
+    )
     headers = {HEADERS[one.name]: str(examples[one.name]) for one in face.at(Place.HEADER)}
     rest: dict[str, Any] = {"headers": headers}
     if face.at(Place.BODY):

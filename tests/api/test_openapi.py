@@ -151,6 +151,7 @@ async def test_what_is_answered_is_what_is_documented(each_house: House) -> None
     in_order = sorted(FACES, key=lambda face: face.operation.name == "job.remove")
     for face in (one for one in in_order if not one.operation.is_stream):
         answer = await each_house.ask_example(face)
+        assert answer.status < 400, (face.operation.name, answer.text)
         schema = described(face)["responses"][str(answer.status)]["content"]["application/json"]["schema"]
         wrong = [str(error) for error in validator(schema).iter_errors(answer.json)]
         assert wrong == [], face.operation.name

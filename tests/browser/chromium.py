@@ -68,4 +68,4 @@ async def watched_page(browser: Browser, **options: object) -> AsyncIterator[tup
         yield page, watcher
     finally:
         await context.close()
-    assert watcher.faults == []
+    assert watcher.faults == [], watcher.faults

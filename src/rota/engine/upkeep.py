@@ -13,6 +13,7 @@ from rota.core.liveness import Evidence, Liveness, LivenessState, assess
 from rota.core.run import FAILURES, LIVE, Run, RunState
 from rota.core.settlement import outcome_of_liveness, outcome_of_waiting
 from rota.engine.work import Held, Workbench
+from rota.ledger.events import Event, tell
 from rota.ledger.record import end_waiting
 from rota.ledger.site import Site
 from rota.log import log
@@ -59,6 +60,13 @@ def _since_due(run: RunRecord) -> Run:
     return pure if pure.start_after is not None else msgspec.structs.replace(pure, start_after=pure.due_at)
 
 
+_Seen = list[tuple[Held, Liveness]]
+
+
+def _silence(held: Held, liveness: Liveness) -> Event:
+    return Event("run.silent", held.run.job, held.run.id, RunState.RUNNING, liveness.because)
+
+
 class Watch:
     """Looks at the runs of this worker: what each has shown of itself since the last look."""
 
@@ -76,8 +84,9 @@ class Watch:
         seen = [(run, self._assess(now, run, used.get(run.run.id))) for run in held]
         self._cpu = {run.run.id: self._cpu[run.run.id] for run in held if run.run.id in self._cpu}
         self._silent &= {run.run.id for run in held}
+        fallen = [one for one in seen if one[1].state is LivenessState.SILENT and one[0].run.id not in self._silent]
         vitals = await asyncio.to_thread(self._machine.vitals)
-        await self._site.store.write(lambda tx: self._keep(tx, now, seen, vitals))
+        await self._site.store.write(lambda tx: self._keep(tx, now, seen, vitals, fallen))
         for run, liveness in seen:
             self._react(run, liveness)
 
@@ -98,7 +107,8 @@ class Watch:
             self._silent.add(run_id)
             log("run.silent", level=logging.WARNING, run_id=run_id, job=held.run.job, reason=liveness.because)
 
-    async def _keep(self, tx: Transaction, now: datetime, seen: list[tuple[Held, Liveness]], vitals: Vitals) -> None:
+    async def _keep(self, tx: Transaction, now: datetime, seen: _Seen, vitals: Vitals, fallen: _Seen) -> None:
+        await tell(tx, now, self._site, [_silence(held, liveness) for held, liveness in fallen])
         if seen:
             await tx.beat_run(
                 seen=[

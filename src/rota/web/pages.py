@@ -70,7 +70,8 @@ class Pages:
         try:
             caller = await self._caller(scope)
             if caller is None:
-                return HTMLResponse(entrance.page(theme=theme, then=_path(scope)), 401)
+                is_asked = pieces == ("login",)
+                return HTMLResponse(entrance.page(theme=theme, then=_path(scope)), 200 if is_asked else 401)
             if pieces == ("login",):
                 return RedirectResponse("/", 303)
             return await self._page(scope, pieces, caller, theme)

@@ -3,7 +3,7 @@
 
 const SOON = 150;
 const LEAST = 1000;
-const CALM = 30_000;
+const CALM = 10_000;
 // A page that takes long to make is asked for less often.
 const SHARE = 5;
 
