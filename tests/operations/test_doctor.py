@@ -23,7 +23,7 @@ pytestmark = pytest.mark.anyio
 
 CHECKS = {
     *("clock", "database_version", "tables", "damage", "contradictions", "file_modes", "disk", "port"),
-    *("zone_data", "environment", "zones", "folders", "programs", "python", "secrets", "fleet_files"),
+    *("zone_data", "environment", "zones", "parents", "folders", "programs", "python", "secrets", "fleet_files"),
     *("workers", "dead_workers", "overdue", "long_runs", "queue", "failing_jobs", "agents", "pools"),
 }
 

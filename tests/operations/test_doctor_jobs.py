@@ -15,6 +15,7 @@ from rota.operations.health.jobs import (
     check_fleets,
     check_folders,
     check_job_zones,
+    check_parents,
     check_programs,
     check_secrets,
     check_targets,
@@ -34,6 +35,19 @@ async def test_a_zone_that_nobody_knows_is_told(store: Store) -> None:
     assert message == "report (/srv/rota.yaml:7): The zone Mars/Olympus is not known."
     await sql(store, "UPDATE jobs SET definition = replace(definition, 'Mars/Olympus', 'Europe/Berlin')")
     assert is_well(check_job_zones((await examined(site))[1]))
+
+
+async def test_a_job_that_follows_nobody_is_told(store: Store) -> None:
+    site = site_of(store)
+    await save(site, job("test", "after build"))
+
+    async def findings() -> Findings:
+        state, jobs = await examined(site)
+        return check_parents(jobs, {record.name for record in state.records})
+
+    assert "test: There is no job build" in only(await findings(), Status.WARNING)
+    await save(site, job("build", "manual"))
+    assert is_well(await findings())
 
 
 async def test_a_program_that_is_missing_or_may_not_be_executed_is_told(store: Store, tmp_path: Path) -> None:

@@ -88,6 +88,7 @@ def _of_machine(site: Site, premises: Premises, environment: Mapping[str, str]) 
 def _of_jobs(state: State, jobs: list[Patient], environment: Mapping[str, str]) -> dict[str, _Look]:
     return {
         "zones": _aside(lambda: definitions.check_job_zones(jobs)),
+        "parents": _aside(lambda: definitions.check_parents(jobs, {record.name for record in state.records})),
         "folders": _aside(lambda: definitions.check_folders(jobs)),
         "programs": _aside(lambda: definitions.check_programs(jobs, environment)),
         "python": _aside(lambda: definitions.check_targets(jobs)),

@@ -7,11 +7,12 @@ import importlib.machinery
 import importlib.util
 import os
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from shlex import quote
 from typing import NamedTuple
 
+from rota.core.chain import After
 from rota.core.definition import CommandAction, Definition, HttpAction, PythonAction
 from rota.core.zone import zone_named
 from rota.errors import InputError
@@ -57,6 +58,19 @@ def check_job_zones(jobs: Sequence[Patient]) -> Findings:
         return None
 
     return _grouped("zones", jobs, fault, well="The zone of every job is known.")
+
+
+def check_parents(jobs: Sequence[Patient], names: Collection[str]) -> Findings:
+    """Whether the jobs are there that others run after: one that got another name leaves those behind."""
+
+    def fault(job: Patient) -> _Fault | None:
+        schedule = job.definition.timing.schedule
+        if not isinstance(schedule, After) or schedule.job in names:
+            return None
+        message = f"There is no job {schedule.job} that it could run after, so it never runs by itself."
+        return _Fault(message, "Give it another one, where it is defined, or with: rota job edit JOB --schedule LINE")
+
+    return _grouped("parents", jobs, fault, well="Every job that others run after is there.")
 
 
 def check_folders(jobs: Sequence[Patient]) -> Findings:
