@@ -7,7 +7,7 @@ import gc
 import getpass
 import os
 import random  # noqa: TID251 - the one source of chance
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, nullcontext
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
@@ -32,6 +32,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _PRECISION = timedelta(milliseconds=2)
 # ROTA on the keys of a telephone.
 PORT = 7682
+FILE_NAMES = ("rota.yaml", "rota.yml")
 _POSTGRES = ("postgres://", "postgresql://")
 
 
@@ -107,6 +108,11 @@ def default_database() -> str:
     return os.environ.get("ROTA_DB") or str(data_folder() / "rota.db")
 
 
+def fleet_file_here(folder: Path) -> Path | None:
+    """The fleet file of a folder, if it has one."""
+    return next((folder / name for name in FILE_NAMES if (folder / name).is_file()), None)
+
+
 def log_folder(database: str) -> Path:
     """Where an engine keeps its log: beside the file that it works on, else in the user's data folder."""
     return data_folder() if is_postgres(database) else Path(database).absolute().parent
@@ -122,7 +128,14 @@ def is_postgres(database: str) -> bool:
     return database.startswith(_POSTGRES)
 
 
-def premises_of(database: str, *, host: str = "127.0.0.1", port: int = PORT, is_serving: bool = False) -> Premises:
+def premises_of(
+    database: str,
+    *,
+    host: str = "127.0.0.1",
+    port: int = PORT,
+    is_serving: bool = False,
+    origins: Mapping[str, str] | None = None,
+) -> Premises:
     """Where this program stands."""
     from rota.operations.premises import Premises  # noqa: PLC0415
 
@@ -137,6 +150,7 @@ def premises_of(database: str, *, host: str = "127.0.0.1", port: int = PORT, is_
         host=host,
         port=port,
         is_serving=is_serving,
+        origins=origins or {},
     )
 
 

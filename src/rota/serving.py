@@ -8,8 +8,9 @@ import logging
 import os
 import platform
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
@@ -26,14 +27,13 @@ from rota.app import (
 from rota.engine.engine import Engine
 from rota.engine.loop import Loop
 from rota.errors import ConflictError, ScheduleError
-from rota.ledger.site import Site, settings_from
+from rota.ledger.site import Site, setting_origins, settings_from
 from rota.log import log
 from rota.operations.sessions import make_login_link
 from rota.operations.tokens import caller_of, create_token, list_tokens, revoke_token
 from rota.operations.watching import FleetWatch
 from rota.ports.caller import Caller, Door, Role
 
-FILE_NAMES = ("rota.yaml", "rota.yml")
 _FILE = Caller(name="fleet file", door=Door.FILE)
 _SETUP = "rota up"
 _LOCAL = "local"
@@ -55,33 +55,39 @@ class House(msgspec.Struct, frozen=True, kw_only=True):
     """Whether somebody sits at the terminal."""
 
 
-def fleet_file_here(folder: Path) -> Path | None:
-    """The fleet file of a folder, if it has one."""
-    return next((folder / name for name in FILE_NAMES if (folder / name).is_file()), None)
-
-
 async def serve_forever(house: House, say: Callable[[str], None]) -> None:
     """Work until a signal says stop."""
     _check_host(house)
     async with open_workshop(house.database) as opened:
-        watch, shop = await _apply_file(house, opened)
+        applied = await _apply_file(house, opened)
+        watch, shop = applied.watch, applied.shop
         if not house.has_doors:
             # The doors are elsewhere, and only whoever started this knows where.
             credentials = await credentials_of(shop.site, os.environ.get("ROTA_API_URL"))
             await _work(make_engine(shop, credentials=credentials), watch, shop.site)
             return
-        await _work_with_doors(house, shop, watch, say)
+        await _work_with_doors(house, applied, say)
 
 
-async def _apply_file(house: House, shop: Workshop) -> tuple[FleetWatch | None, Workshop]:
+class _Applied(NamedTuple):
+    """The fleet file that is watched, if there is one, the place that its settings made, and where these come from."""
+
+    watch: FleetWatch | None
+    shop: Workshop
+    origins: Mapping[str, str]
+
+
+async def _apply_file(house: House, shop: Workshop) -> _Applied:
     """Jobs and settings of the fleet file, before the first tick."""
     if house.file is None:
-        return None, shop
+        return _Applied(None, shop, setting_origins(os.environ))
     site = msgspec.structs.replace(shop.site, caller=_FILE)
     await site.clock.agree(site.store)
     watch = FleetWatch(site, house.file, os.environ, machine_zone())
-    settings = settings_from(os.environ, await watch.apply())
-    return watch, shop._replace(site=msgspec.structs.replace(shop.site, settings=settings))
+    given = await watch.apply()
+    settings = settings_from(os.environ, given)
+    origins = setting_origins(os.environ, given, house.file.name)
+    return _Applied(watch, shop._replace(site=msgspec.structs.replace(shop.site, settings=settings)), origins)
 
 
 async def _work(engine: Engine, watch: FleetWatch | None, site: Site) -> None:
@@ -99,16 +105,16 @@ async def _work(engine: Engine, watch: FleetWatch | None, site: Site) -> None:
             await watched
 
 
-async def _work_with_doors(house: House, shop: Workshop, watch: FleetWatch | None, say: Callable[[str], None]) -> None:
+async def _work_with_doors(house: House, applied: _Applied, say: Callable[[str], None]) -> None:
     """The doors open before the engine starts, so that its runs know where to knock, and close after its last run."""
     from rota.api.application import make_application  # noqa: PLC0415
     from rota.api.metrics import Meter  # noqa: PLC0415
     from rota.api.server import serve  # noqa: PLC0415
     from rota.web.pages import Pages  # noqa: PLC0415
 
-    meter, closing = Meter(), asyncio.Event()
+    meter, closing, shop = Meter(), asyncio.Event(), applied.shop
     engines: list[Engine] = []
-    premises = premises_of(house.database, host=house.host, port=house.port, is_serving=True)
+    premises = premises_of(house.database, host=house.host, port=house.port, is_serving=True, origins=applied.origins)
     token_file = await keep_local_token(shop.site, Path(premises.token_file))
     application = make_application(
         shop.site,
@@ -131,7 +137,7 @@ async def _work_with_doors(house: House, shop: Workshop, watch: FleetWatch | Non
         say(f"Rota is up: {url} (token for the API in {token_file}). Ctrl-C stops it.")
         say(f"Open the page: {await _way_in(house, shop.site, url)}")
         engines.append(make_engine(shop, credentials=await credentials_of(shop.site, url), meter=meter))
-        await _work(engines[0], watch, shop.site)
+        await _work(engines[0], applied.watch, shop.site)
     finally:
         closing.set()
         await asyncio.wait((doors,))

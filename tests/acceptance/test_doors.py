@@ -116,6 +116,23 @@ def test_the_token_of_one_machine_outlives_the_start_of_another(tmp_path: Path, 
             again.ask("/jobs", token=lost)
 
 
+def test_every_setting_says_where_it_comes_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    db, file = str(tmp_path / "rota.db"), tmp_path / "rota.yaml"
+    file.write_text(FLEET + "engine: {poll: 10s, drain: 5s}\n")
+    monkeypatch.setenv("ROTA_DRAIN", "3s")
+    monkeypatch.chdir(tmp_path)
+    with house(db, tmp_path) as up:
+        asked = up.ask("/settings")
+    told = {one["name"]: (one["value"], one["origin"]) for one in asked["settings"]}
+    assert (told["poll"], told["drain"], told["beat"]) == (
+        ("10s", "rota.yaml"),
+        ("3s", "environment ROTA_DRAIN"),
+        ("15s", "default"),
+    )
+    # What an engine would have that is started here now, is what that one had.
+    assert rota_json("settings", db=db) == asked
+
+
 def test_the_same_file_gives_the_same_answers_on_both_databases(tmp_path: Path, fleet: Path, postgres_url: str) -> None:
     answers = []
     for name, db in (("sqlite", str(tmp_path / "rota.db")), ("postgres", postgres_url)):

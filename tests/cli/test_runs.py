@@ -126,3 +126,27 @@ def test_several_runs_are_cancelled_and_retried_at_once(home: Cli) -> None:
 def test_too_many_runs_and_a_key_for_several_are_refused(home: Cli) -> None:
     assert "at most 1000" in home.refused("run", "cancel", *(f"run_{number}" for number in range(1001)), code=2)
     assert "A key stands for one run" in home.refused("run", "retry", "run_1", "run_2", "--key", "k", code=2)
+
+
+def test_a_chain_is_a_tree_and_a_family_a_table(cli: Cli) -> None:
+    for name, line in (
+        ("a", "manual"),
+        ("b", "after a on failure delay 5m"),
+        ("c", "after b on done when x"),
+        ("d", "after a"),
+    ):
+        cli("job", "add", name, "--schedule", line, "--", "true")
+    assert cli("job", "chain", "b").splitlines() == [
+        "a  idle",
+        "  b  idle  on failure, after 5m",
+        "    c  idle  on done, when x",
+    ]
+    assert cli("job", "chain", "a").splitlines()[-1] == "  d  idle  on success"
+    assert [one["depth"] for one in cli.json("job", "chain", "c")["jobs"]] == [-2, -1, 0]
+    cli("job", "remove", "a")
+    assert cli("job", "chain", "b").startswith("a  missing\n")
+    cli("job", "add", "lone", "--manual", "--", "true")
+    assert "linked with no other job" in cli("job", "chain", "lone")
+    run_id = cli("job", "run", "b").strip()
+    assert cli("run", "family", run_id[:-1]).splitlines()[1].split()[:5] == ["attempt", run_id, "queued", "b", "1"]
+    assert [one["id"] for one in cli.json("run", "family", run_id)["attempts"]] == [run_id]

@@ -232,3 +232,28 @@ def test_a_job_says_why_it_runs_next(home: Cli) -> None:
 def test_a_backfill_that_cannot_be_is_refused(home: Cli, words: tuple[str, ...], part: str, code: int) -> None:
     home("job", "add", "ticks", "--every", "1h", "--", "true")
     assert part in home.refused("backfill", *words, code=code)
+
+
+def test_settings_are_shown_with_where_they_come_from(
+    home: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ROTA_BEAT", "20s")
+    (tmp_path / "rota.yaml").write_text('engine: {poll: 10s}\njobs: {a: {manual: true, command: ["true"]}}\n')
+    home("apply", "--yes")
+    rows = [line.split() for line in home("settings").splitlines()]
+    for row in (
+        ["poll", "10s", "30s", "rota.yaml"],
+        ["scan", "5s", "5s", "default"],
+        ["max_concurrent", "-", "-", "default"],
+    ):
+        assert row in rows
+    assert ["beat", "20s", "15s", "environment", "ROTA_BEAT"] in rows
+    assert any(row[:3] == ["main", "1", "0"] for row in rows)
+    found = home.json("settings")
+    assert (found["store"], found["database"], found["tokens"]) == ("sqlite", home.db, 0)
+    (tmp_path / "rota.yaml").write_text("engine: {poll: soon}\n")
+    assert 'Invalid poll "soon"' in home.refused("settings", code=2)
+    (tmp_path / "rota.yaml").unlink()
+    monkeypatch.setenv("ROTA_BEAT", "0s")
+    assert "Invalid beat" in home.refused("settings", code=2)

@@ -30,6 +30,7 @@ _TAGS = {
     "agent": "Named ways of running work.",
     "pool": "How many runs may be under way at once.",
     "worker": "Who does the work.",
+    "settings": "How this Rota is set up, and where each setting comes from.",
     "doctor": "What is wrong, and what to do about it.",
     "db": "The database itself.",
     "token": "Who may come in.",

@@ -117,6 +117,7 @@ _JOBS = (
     _get("job.next", "/jobs/{job}/next", 404, 409, job=JOB, count=5),
     _get("job.why", "/jobs/{job}/why", 404, 409, job=JOB, at=BEGIN),
     _get("job.outcomes", "/outcomes", job=[JOB], limit=30, after="a"),
+    _get("job.chain", "/jobs/{job}/chain", 404, 409, job=JOB),
 )
 
 _RUNS = (
@@ -150,6 +151,7 @@ _RUNS = (
     ),
     _get("run.show", "/runs/{run}", 404, 409, run=RUN),
     _get("run.why", "/runs/{run}/why", 404, 409, run=RUN),
+    _get("run.family", "/runs/{run}/family", 404, 409, run=RUN),
     _get("run.output", "/runs/{run}/output", 404, 409, run=RUN, after=0, limit=500),
     _get("run.follow", "/runs/{run}/output/stream", 404, 409, run=RUN, after=0),
     _post("run.cancel", "/runs/{run}/cancel", 404, 409, run="run_0650a1b2c3d4e60000a1b2c3d4", reason="by_hand"),
@@ -201,6 +203,7 @@ _REST = (
     _get("pool.list", "/pools"),
     _put("pool.set", "/pools/{name}", 404, name="local", size=4, scope="pool"),
     _get("worker.list", "/workers", limit=50),
+    _get("settings.show", "/settings"),
     _get("doctor.check", "/doctor"),
     _get("db.check", "/db/check"),
     _post("db.migrate", "/db/migrate"),

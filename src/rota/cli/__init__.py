@@ -24,7 +24,7 @@ _TOPICS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "doctor": ("doctor", "Look for what is wrong here, and say what to do about it."),
     },
     "Jobs": {
-        "job": ("job", "Add, list, show, edit, pause, resume, accept, remove and run jobs."),
+        "job": ("job", "Add, preview, list, show, edit, pause, resume, accept, remove and run jobs."),
         "hint": ("hint", "Show, give and take back advice on when jobs run."),
         "next": ("next_times", "Show the next due times of a schedule, a job, or all jobs."),
         "explain": ("explain", "Say in plain words when a schedule runs, clock changes included."),
@@ -34,7 +34,7 @@ _TOPICS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     },
     "Runs": {
         "runs": ("runs", "Show the latest runs."),
-        "run": ("run", "Show, cancel or retry one run."),
+        "run": ("run", "Show, cancel or retry runs."),
         "timeline": ("timeline", "Show runs past and due times to come, a line for each job."),
         "logs": ("logs", "Print the output of a run, live with -f."),
         "why": ("why", "Say why a run happened, or why a job did not run."),
@@ -50,6 +50,7 @@ _TOPICS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "pool": ("pool", "Show and change how many runs may be under way at once."),
         "worker": ("worker", "Start one more worker on PostgreSQL, or list them."),
         "login": ("login", "Print a link that lets a browser in."),
+        "settings": ("settings", "Show how this Rota is set up, and where each setting comes from."),
         "token": ("token", "Make, show and revoke tokens for the API and the page."),
         "audit": ("audit", "Show who changed what."),
         "db": ("db", "Migrate, check and vacuum the database."),

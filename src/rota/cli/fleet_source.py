@@ -9,11 +9,9 @@ from typing import Any
 
 import click
 
-from rota.app import machine_zone
+from rota.app import FILE_NAMES, fleet_file_here, machine_zone
 from rota.operations.fleets import FleetText
 from rota.operations.watching import read_fleet_file
-
-_NAMES = ("rota.yaml", "rota.yml")
 
 
 def file_argument(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -24,6 +22,9 @@ def file_argument(command: Callable[..., Any]) -> Callable[..., Any]:
 def fleet_source(file: Path | None) -> FleetText:
     """The text of a fleet file and its surroundings."""
     here = Path.cwd()
-    chosen = file or next((here / name for name in _NAMES if (here / name).is_file()), here / _NAMES[0])
+    return source_of(file or fleet_file_here(here) or here / FILE_NAMES[0])
+
+
+def source_of(file: Path) -> FleetText:
     # Without "..", so that one file has one name; links stay, because what they point at may change.
-    return read_fleet_file(Path(os.path.abspath(chosen)), os.environ, machine_zone())  # noqa: PTH100
+    return read_fleet_file(Path(os.path.abspath(file)), os.environ, machine_zone())  # noqa: PTH100

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from rota.cli import job_outcomes, job_preview, job_saving, job_state
+from rota.cli import job_chain, job_outcomes, job_preview, job_saving, job_state
 from rota.cli.arguments import agent_option, job_argument
 from rota.cli.command import Group
 from rota.cli.following import follow
@@ -31,6 +31,7 @@ for _command in (
     job_saving.add,
     job_saving.edit,
     job_preview.preview,
+    job_chain.chain,
     job_state.pause,
     job_state.resume,
     job_state.enable,

@@ -11,11 +11,13 @@ from rota.cli.arguments import run_argument, runs_argument
 from rota.cli.command import Group
 from rota.cli.plain import plain
 from rota.cli.refusal import FAILED
-from rota.cli.shown import moment, print_json, show_fields
+from rota.cli.shown import COLOURS, brief, moment, print_json, show_fields
 from rota.cli.store_command import Site, store_command
+from rota.cli.table import Cell, print_table
+from rota.operations.families import show_family
 from rota.operations.many_runs import MOST, ManyRuns, cancel_many, retry_many
 from rota.operations.runs import cancel_run, retry_run, show_run
-from rota.operations.views import RunDetail
+from rota.operations.views import RunDetail, RunView
 
 # Told in words below the rest.
 _TOLD = ("trail", "why", "waits_for")
@@ -51,6 +53,26 @@ def _shown(run: RunDetail, name: str, now: datetime) -> object:
         text = msgspec.json.encode(value).decode()
         return None if text == "{}" else text
     return None if name in ("depth", "count") and value in (0, 1) else value
+
+
+@command.command("family", examples=("rota run family run_0006", "rota run family run_0006 --json"))
+@run_argument()
+@store_command("run.family")
+async def family(site: Site, *, run: str, as_json: bool) -> None:
+    """Show what led to a run, the attempts at the same work, and what followed from them."""
+    found = await show_family(site, run=run)
+    if as_json:
+        print_json(found)
+        return
+    now = site.clock.now()
+    related = (("parent", found.parents[::-1]), ("attempt", found.attempts), ("child", found.children))
+    rows = [(word, *_related(one, now)) for word, many in related for one in many]
+    print_table(("", "run", "state", "job", "attempt", "when"), rows)
+
+
+def _related(run: RunView, now: datetime) -> tuple[str | Cell, ...]:
+    when = run.started_at or run.due_at or run.requested_at
+    return run.id, Cell(run.state, COLOURS.get(run.state)), run.job, str(run.attempt), brief(when, now)
 
 
 @command.command(

@@ -10,12 +10,12 @@ from typing import Any
 
 import click
 
-from rota.app import default_database, log_folder
+from rota.app import default_database, fleet_file_here, log_folder
 from rota.cli.arguments import port_option
 from rota.cli.store_command import refuse
 from rota.errors import SchedulerError
 from rota.log import configure
-from rota.serving import House, fleet_file_here, serve_forever
+from rota.serving import House, serve_forever
 
 _EPILOG = """\b
 Examples:

@@ -51,6 +51,16 @@ def settings_from(environment: Mapping[str, str], file: Mapping[str, timedelta |
     return Settings(**given)  # type: ignore[arg-type] # each by its own type
 
 
+def setting_origins(
+    environment: Mapping[str, str], file: Mapping[str, timedelta | int] | None = None, file_name: str = ""
+) -> dict[str, str]:
+    """Where settings come from that are not left to their defaults: the fleet file, or a variable, which goes first."""
+    of_file = {name: file_name for name in Settings.__struct_fields__ if name in (file or {})}
+    variables = {name: f"ROTA_{name.upper()}" for name in Settings.__struct_fields__}
+    of_environment = {name: f"environment {key}" for name, key in variables.items() if key in environment}
+    return of_file | of_environment
+
+
 def _count(text: str, name: str) -> int:
     if not (text.isascii() and text.isdigit() and int(text) > 0):
         raise ScheduleError(field=f"ROTA_{name.upper()}", value=text, expected="a number from 1", example="10")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import msgspec
 
 
@@ -16,3 +18,5 @@ class Premises(msgspec.Struct, frozen=True, kw_only=True):
     port: int = 7682
     is_serving: bool = False
     """Whether whoever asks is the server that has the port."""
+    origins: Mapping[str, str] = {}
+    """Where those settings come from that are not left to their defaults, by name."""

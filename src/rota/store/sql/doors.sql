@@ -7,6 +7,9 @@ id, name, role, hash, made_at, made_by, expires_at, revoked_at, used_at, kind, p
 -- name: fleets
 SELECT name, file, description, timezone, pools, checksum, applied_at FROM fleets ORDER BY name
 
+-- name: jobs_by_fleet
+SELECT fleet, count(*) FROM jobs WHERE fleet IS NOT NULL GROUP BY fleet ORDER BY fleet
+
 -- name: save_fleet
 INSERT INTO fleets (name, file, description, timezone, pools, checksum, applied_at)
 VALUES (:name, :file, :description, :timezone, :pools, :checksum, :now)

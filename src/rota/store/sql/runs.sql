@@ -123,5 +123,29 @@ WITH RECURSIVE family (id) AS (
 )
 SELECT {use run_columns} FROM runs r JOIN family f ON f.id = r.id WHERE r.state IN ('held', 'queued', 'running')
 
+-- name: attempts
+SELECT {use listed_run_columns} FROM runs r WHERE r.id IN (
+    SELECT later.id FROM (
+      SELECT n.id, n.trace_id FROM runs n WHERE n.job_id = :job_id AND n.id >= :run_id ORDER BY n.id LIMIT :most
+    ) AS later WHERE later.trace_id = :trace_id
+    UNION ALL
+    SELECT earlier.id FROM (
+      SELECT n.id, n.trace_id FROM runs n WHERE n.job_id = :job_id AND n.id < :run_id ORDER BY n.id DESC LIMIT :most
+    ) AS earlier WHERE earlier.trace_id = :trace_id
+  )
+  AND r.parent_id IS NOT DISTINCT FROM CAST(:parent_id AS TEXT) AND r.due_at IS NOT DISTINCT FROM CAST(:due_at AS BIGINT)
+ORDER BY r.id
+
+-- name: ancestors
+WITH RECURSIVE line (id, parent_id) AS (
+  SELECT id, parent_id FROM runs WHERE id = :run_id
+  UNION
+  SELECT r.id, r.parent_id FROM runs r JOIN line ON r.id = line.parent_id
+)
+SELECT {use listed_run_columns} FROM runs r JOIN line ON line.id = r.id WHERE r.id <> :run_id ORDER BY r.depth DESC, r.id DESC
+
+-- name: children_of_runs
+SELECT {use listed_run_columns} FROM runs r WHERE r.parent_id {in ids} ORDER BY r.id LIMIT :most
+
 -- name: cancelled_runs
 SELECT id, cancel FROM runs WHERE id {in ids} AND state = 'running' AND cancel IS NOT NULL
