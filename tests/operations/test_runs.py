@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 import msgspec
 import pytest
@@ -15,7 +16,7 @@ from rota.operations.counting import Facet
 from rota.ports.caller import Caller, Door, Role
 from rota.testing import HandCranked
 from tests.engine.conftest import NOW
-from tests.engine.jobs import FAILED, MINUTE, OK, job, save
+from tests.engine.jobs import FAILED, HOUR, MINUTE, OK, job, save
 
 pytestmark = pytest.mark.anyio
 
@@ -49,6 +50,27 @@ async def test_every_filter_goes_with_every_other_and_with_pages(history: Site) 
     assert {run.id for run in first.items} & {run.id for run in rest.items} == set()
     assert (await runs.list_runs(history, **wanted, agent="coder")).items == ()
     assert len((await runs.list_runs(history, job="bad", until=NOW + 10 * MINUTE)).items) == 1
+
+
+async def test_live_runs_are_found_among_many_that_have_ended(history: Site, hand: HandCranked) -> None:
+    hand.action._decide = lambda _: (HOUR, OK)
+    asked = [(await jobs.run_job(history, job=name)).run_id for name in ("good", "bad", "good")]
+    await hand.step()
+
+    async def found(*states: RunState, **wanted: Any) -> list[str]:  # noqa: ANN401
+        return [run.id for run in (await runs.list_runs(history, state=states, **wanted)).items]
+
+    waiting = await found(RunState.QUEUED)
+    assert [*waiting, *await found(RunState.RUNNING)] == [asked[2], asked[1], asked[0]]
+    assert await found(RunState.RUNNING, RunState.QUEUED) == asked[::-1]
+    assert await found(RunState.RUNNING, RunState.QUEUED, job="bad") == [asked[1]]
+    assert await found(RunState.RUNNING, agent="coder") == [asked[0]]
+    assert await found(RunState.RUNNING, RunState.QUEUED, priority=1) == await found(RunState.HELD) == []
+    page = await runs.list_runs(history, state=(RunState.RUNNING, RunState.QUEUED), limit=2)
+    rest = await runs.list_runs(history, state=(RunState.RUNNING, RunState.QUEUED), limit=2, after=page.next)
+    assert [run.id for run in (*page.items, *rest.items)] == asked[::-1]
+    await hand.crank(NOW + 4 * HOUR)
+    assert await found(RunState.RUNNING, RunState.QUEUED, until=NOW + HOUR) == []
 
 
 async def test_a_list_does_not_read_what_may_be_long_and_a_run_by_itself_has_it(history: Site) -> None:

@@ -7,7 +7,7 @@ from datetime import datetime
 
 import msgspec
 
-from rota.core.run import Cause, RunState, priority
+from rota.core.run import LIVE, Cause, RunState, priority
 from rota.errors import NotFoundError
 from rota.ledger.site import Site
 from rota.operations.jobs import find_job, may_see
@@ -30,6 +30,11 @@ class RunFilter(msgspec.Struct, frozen=True, kw_only=True):
     def is_empty(self) -> bool:
         """Whether no run can be meant."""
         return self.causes is not None and not self.causes
+
+    @property
+    def is_live(self) -> bool:
+        """Whether only runs that have not ended are meant: those wait in the queue, or a worker holds them."""
+        return self.states is not None and LIVE.issuperset(self.states)
 
     def has_state(self, kind: KindRecord) -> bool:
         return self.states is None or kind.state in self.states

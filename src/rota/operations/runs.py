@@ -94,9 +94,18 @@ async def _filtered(tx: Transaction, wanted: RunFilter, after: str | None, most:
         "states": list(wanted.states or ()),
         "most": most,
     }
+    if wanted.is_live:
+        any_waiting = int(set(fields["states"]) != {RunState.RUNNING})
+        leased = await _leased(tx)
+        return await tx.filtered_live_runs(leased=leased, any_waiting=any_waiting, job_id=wanted.job_id, **fields)
     if wanted.job_id is None:
         return await tx.filtered_runs(**fields)
     return await tx.filtered_runs_of_job(job_id=wanted.job_id, **fields)
+
+
+async def _leased(tx: Transaction) -> list[tuple[str]]:
+    """The runs that workers hold: few, and found without looking at those that have ended."""
+    return [(run_id,) for lease in await tx.leases() for run_id in msgspec.json.decode(lease.run_ids, type=list[str])]
 
 
 async def show_run(site: Site, *, run: Name) -> RunDetail:

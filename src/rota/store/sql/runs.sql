@@ -39,6 +39,16 @@ SELECT {use listed_run_columns} FROM runs r WHERE {use run_filters} ORDER BY r.i
 -- name: filtered_runs_of_job
 SELECT {use listed_run_columns} FROM runs r WHERE r.job_id = :job_id AND {use run_filters} ORDER BY r.id DESC LIMIT :most
 
+-- name: filtered_live_runs
+SELECT {use listed_run_columns} FROM runs r
+WHERE r.id IN (
+    SELECT run_id FROM queue WHERE CAST(:any_waiting AS BIGINT) = 1
+    UNION ALL
+    SELECT leased.id FROM {rows leased: id text}
+  )
+  AND (CAST(:job_id AS TEXT) IS NULL OR r.job_id = CAST(:job_id AS TEXT)) AND {use run_filters}
+ORDER BY r.id DESC LIMIT :most
+
 -- name: latest_kinds
 SELECT {use counted_columns}, count(*) FROM (
   SELECT {use counted_columns} FROM runs WHERE id < :before AND id >= :since ORDER BY id DESC LIMIT :most

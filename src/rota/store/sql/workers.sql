@@ -41,6 +41,9 @@ INSERT INTO leases (worker, taken_at, run_ids) VALUES (:worker, :now, :run_ids) 
 -- name: leases_of
 SELECT token, run_ids FROM leases WHERE worker = :worker ORDER BY token
 
+-- name: leases
+SELECT token, run_ids FROM leases ORDER BY token
+
 -- name: delete_leases
 DELETE FROM leases WHERE token IN (SELECT token FROM {rows gone: token bigint})
 
