@@ -137,8 +137,7 @@ async def _worth(tx: Transaction, window: Window, wanted: _Wanted) -> list[Worth
     """Jobs that could be worth a look, each found by what makes it so, and never all there are."""
     found: dict[str, Worth] = {}
     asked = wanted._asdict()
-    leases = [run_ids for _, run_ids in await tx.leases()]
-    ids = [run_id for run_ids in leases for run_id in msgspec.json.decode(run_ids, type=list[str])]
+    ids = [run_id for lease in await tx.leases() for run_id in msgspec.json.decode(lease.run_ids, type=list[str])]
     for job_id, run_id in await tx.running_lanes(ids=ids[-_RUNNING:], **asked) if ids else ():
         found[job_id] = Worth(job_id=job_id, is_running=True, last_run=run_id)
     for job_id, _ in await tx.failing_lanes(**asked):

@@ -38,6 +38,3 @@ SELECT r.id, CASE WHEN coalesce(r.queued_at, r.requested_at) > early.start_after
 FROM (SELECT run_id, start_after FROM queue WHERE start_after <= :before AND is_held = 0 ORDER BY start_after LIMIT :most) AS early
 JOIN runs r ON r.id = early.run_id
 WHERE coalesce(r.queued_at, r.requested_at) <= :before ORDER BY early.start_after, r.id
-
--- name: leases
-SELECT worker, run_ids FROM leases ORDER BY token
