@@ -67,7 +67,7 @@ def stage(up: RotaUp) -> dict[str, str]:
     add_past(up.db, now=now, runs_each=90, every=timedelta(minutes=25))
     eventually(lambda: rota_json("job", "show", "scraper", db=up.db)["failure_count"])
     rota("job", "pause", "researcher/digest", "--note", "until the new feed is here", db=up.db)
-    rota("hint", "set", "coder/issues", "--every", "2m", "--ttl", "2h", "--reason", "many new issues", db=up.db)
+    rota("hint", "set", "coder/issues", "--every", "2m", "--for", "2h", "--because", "many new issues", db=up.db)
     run_id = rota_json("job", "run", "coder/refactor", db=up.db)["run_id"]
     eventually(lambda: len(rota("logs", run_id, db=up.db).stdout) > 500)
     return {
