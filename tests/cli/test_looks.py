@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
+import apsw
 import msgspec
 import pytest
 
@@ -85,6 +86,43 @@ def test_the_latest_outcomes_are_a_letter_each(home: Cli) -> None:
     assert [one["job"] for one in home.json("job", "outcomes", "--after", "backup")] == ["report"]
     assert home("job", "outcomes", "--after", "report") == "No jobs.\n"
     assert 'There is no job "x"' in home.refused("job", "outcomes", "x")
+
+
+def test_the_history_says_how_a_job_fared_and_what_is_planned(home: Cli) -> None:
+    run_id = home("job", "run", "backup").strip()
+    home("run", "cancel", run_id)
+    shown = home("job", "history", "backup")
+    assert "1 runs on 1 days" in shown
+    assert shown.splitlines()[-1].split()[1:6] == ["0", "0", "0", "0", "1"]
+    assert "oc" in shown.splitlines()
+    found = home.json("job", "history", "report")
+    assert (found["job"], found["runs"], found["typical"], found["days"]) == ("report", [], None, [])
+    assert sum(day["count"] for day in found["planned"]) in range(48 * 365 - 1, 48 * 365 + 3)
+    assert "nothing yet" in home("job", "history", "report")
+    assert 'There is no job "x"' in home.refused("job", "history", "x")
+
+
+def test_snapshots_and_heartbeats_are_there_when_a_worker_was(home: Cli) -> None:
+    assert "No snapshot" in home("worker", "snapshots")
+    assert home.json("worker", "snapshots", "--since", "2h", "--worker", "wrk_1", "-n", "5") == []
+    assert "No run under way" in home("worker", "heartbeats")
+    assert home.json("worker", "heartbeats") == []
+    assert 'Invalid since "x"' in home.refused("worker", "snapshots", "--since", "x", code=2)
+    run_id = home.json("runs", "backup")[0]["id"]
+    now = int(datetime.now(UTC).timestamp() * 1e6)  # noqa: TID251 - the real one
+    connection = apsw.Connection(home.db)
+    for statement, values in (
+        ("INSERT INTO machine_snapshots VALUES ('snp_1', 'wrk_1', ?, 1, 1, 3, 0, 12.4, 2048, 0.5, '')", (now,)),
+        ("INSERT INTO heartbeats VALUES ('wrk_1', ?, 'silent', ?, ?)", (run_id, "first\nlast?\n", now)),
+        ("INSERT INTO leases (worker, taken_at, run_ids) VALUES ('wrk_1', 0, json_array(?))", (run_id,)),
+        ("UPDATE runs SET state = 'running', worker = 'wrk_1' WHERE id = ?", (run_id,)),
+    ):
+        connection.execute(statement, values)
+    connection.close()
+    row = home("worker", "snapshots").splitlines()[1]
+    assert row.split()[-8:] == ["wrk_1", "12%", "2,048", "MB", "0.50", "3", "1", "0"]
+    row = home("worker", "heartbeats").splitlines()[1]
+    assert (row.split()[:3], row.split()[-1]) == ([run_id, "backup", "silent"], "last?")
 
 
 def test_a_chart_has_a_column_for_each_stretch_and_never_hides_a_failure() -> None:

@@ -443,3 +443,11 @@ def test_only_the_documented_error_is_raised_when_an_expression_is_arbitrary(tex
         assert not is_valid_cron(text)
     else:
         assert is_valid_cron(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "an_hour", "a_day"), [("* * * * *", 60, 1_440), ("*/7 9-17 * * *", 9, 81), ("30 2 31 1 *", 1, 1)]
+)
+def test_an_expression_knows_how_often_it_matches(text: str, an_hour: int, a_day: int) -> None:
+    expression = parse_cron(text)
+    assert (expression.times_an_hour, expression.times_a_day) == (an_hour, a_day)

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from collections import Counter
+from datetime import datetime, timedelta
 
 import pytest
 
 from rota.core.liveness import OnSilence
 from rota.engine import upkeep
+from rota.engine.tallies import tally
 from rota.operations import jobs
 from rota.operations.database import contradictions
+from rota.ports.glances import OldRecord
+from rota.ports.records import first_id
 from rota.testing import FakeClock, HandCranked
 from tests.engine.conftest import NOW
-from tests.engine.jobs import FAILED, HOUR, MINUTE, OK, job, runs_of, save, states
+from tests.engine.jobs import FAILED, HOUR, MINUTE, OK, job, record_of, runs_of, save, states
 
 pytestmark = pytest.mark.anyio
 
@@ -39,9 +43,9 @@ async def test_runs_and_machine_are_on_record_when_looked_at(hand: HandCranked) 
     (run,) = await runs_of(hand, "slow")
     (beat,) = await hand.site.store.read(lambda tx: tx.heartbeats())
     assert beat[:3] == ("wrk_1", run.id, "working")
-    (snapshot,) = await hand.site.store.read(lambda tx: tx.snapshots(most=5))
-    assert snapshot[0] == "wrk_1"
-    assert snapshot[2:5] == (1, 1, 1)
+    (snapshot,) = await hand.site.store.read(lambda tx: tx.snapshots(since=0, most=5))
+    assert snapshot.worker == "wrk_1"
+    assert (snapshot.active_workers, snapshot.active_agents, snapshot.running) == (1, 1, 1)
 
 
 @pytest.mark.parametrize(("policy", "state"), [(OnSilence.FLAG, "running"), (OnSilence.FAIL, "failed: silent")])
@@ -80,6 +84,47 @@ async def test_old_runs_go_and_the_latest_stay_when_pruned(
     clock.set(NOW + timedelta(days=98))
     await hand.engine.prune.step()
     assert [run.state for run in await runs_of(hand, "daily")] == ["failed", "succeeded", "succeeded"]
+
+
+async def test_runs_stay_counted_by_the_day_of_their_zone_when_pruned(
+    hand: HandCranked, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(upkeep, "KEPT_PER_JOB", 1)
+    monkeypatch.setattr(upkeep, "BATCH", 3)
+    results = iter([FAILED, OK, OK])
+    hand.action._decide = lambda _: (MINUTE, next(results, OK))
+    # The second time of a day in UTC is on the day after in Auckland.
+    await save(hand, job("daily", "0 9,12 * * *", timing={"zone": "UTC"}), job("gone", "0 12 * * *"))
+    await save(hand, job("far", "0 9,12 * * *", timing={"zone": "Pacific/Auckland"}))
+    await hand.crank(NOW + timedelta(days=2))
+    record = await record_of(hand, "far")
+    before = Counter(run.state for run in await runs_of(hand, "far"))
+    await jobs.remove_job(hand.site, job="gone")
+    clock.set(NOW + timedelta(days=100))
+    assert await upkeep.prune(hand.site) > 3
+    daily = await record_of(hand, "daily")
+    tallies = await hand.site.store.read(lambda tx: tx.tallies_of(job_id=daily.id, since=""))
+    assert [(day, count) for day, _, count, _ in tallies] == [("2026-03-02", 1), ("2026-03-03", 2)]
+    far = await hand.site.store.read(lambda tx: tx.tallies_of(job_id=record.id, since=""))
+    assert {day for day, *_ in far} == {"2026-03-03", "2026-03-04"}
+    assert sum(count for _, _, count, _ in far) == sum(before.values()) - 1
+    assert sum(seconds for *_, seconds in (*tallies, *far)) == 60.0 * (3 + sum(before.values()) - 1)
+    assert await upkeep.prune(hand.site) == 0
+    again = await hand.site.store.read(lambda tx: tx.tallies_of(job_id=daily.id, since="2026-03-03"))
+    assert again == tallies[1:]
+    clock.set(NOW + timedelta(days=401))
+    await upkeep.prune(hand.site)
+    assert [day for day, *_ in await hand.site.store.read(lambda tx: tx.tallies_of(job_id=daily.id, since=""))] == [
+        "2026-03-03"
+    ]
+
+
+def test_skipped_times_count_for_as_many_as_they_are_and_those_of_jobs_that_are_gone_for_none() -> None:
+    def old(day: datetime, job_id: str, count: int, length: int) -> OldRecord:
+        return OldRecord(f"{first_id(day)}0001", job_id, "skipped", count, length)
+
+    gone = [old(NOW, "a", 5, 0), old(NOW, "a", 1, 2_500_000), old(NOW, "b", 9, 0), old(NOW, "a", 1, -5)]
+    assert tally(gone, {"a": "UTC"}) == {("a", "2026-03-02", "skipped"): (7, 2.5)}
 
 
 async def test_keys_are_forgotten_when_a_week_has_passed(hand: HandCranked, clock: FakeClock) -> None:

@@ -32,6 +32,9 @@ FILL = (
        SELECT 'pool' || i % 10, i % 3, i * 1000, 'run_' || i, 'job_' || i, 'schedule', 0, i * 1000 FROM numbers""",
     """INSERT INTO output SELECT 'run_' || i, 1, 'stdout', 0, 'text' FROM numbers""",
     """INSERT INTO heartbeats SELECT 'wrk_1', 'run_' || i, 'quiet', '', 0 FROM numbers""",
+    """INSERT INTO machine_snapshots SELECT 'snp_' || i, 'wrk_' || i % 50, i * 1000, 1, 1, 1, 0, 1, 1, 1, '{}'
+       FROM numbers""",
+    """INSERT INTO tallies SELECT 'job_' || i, '2026-03-01', 'succeeded', 1, 1 FROM numbers""",
     """INSERT INTO leases (worker, taken_at, run_ids) SELECT 'wrk_' || i, 0, '[]' FROM numbers""",
     """INSERT INTO chains SELECT 'name' || i, 'job_' || (i + 1) FROM numbers""",
 )
@@ -95,6 +98,13 @@ HOT: dict[str, dict[str, Any]] = {
     "long_waiting": {"before": NOW, "most": 200},
     "marks_by_id": {"ids": RUNS},
     "latest_marks": {"ids": IDS, "since": "run_0", "before": "run_z", "most": 30},
+    "runs_by_day": {"job_id": "job_5", "span": [("2026-03-01", "run_1", "run_2"), ("2026-03-02", "run_2", "run_3")]},
+    "tallies_of": {"job_id": "job_5", "since": "2026-01-01"},
+    "delete_old_tallies": {"before": "2020-01-01"},
+    "definitions": {"ids": IDS},
+    "held_heartbeats": {"held": [("wrk_1", "run_5"), ("wrk_1", "run_70000")], "most": 1000},
+    "snapshots": {"since": 0, "most": 120},
+    "snapshots_of_worker": {"worker": "wrk_5", "since": 0, "most": 120},
     "jobs_named": {"names": ["name5", "job_5"]},
     "running_lanes": {"ids": RUNS, "agent": None, "contains": None, "most": 30},
     "failing_lanes": {"agent": None, "contains": None, "most": 30},
@@ -108,7 +118,7 @@ HOT: dict[str, dict[str, Any]] = {
     },
     "coming_lanes": {"before": NOW, "agent": None, "contains": None, "most": 30},
 }
-_LARGE = "jobs|plans|runs|queue|output|heartbeats|leases|chains"
+_LARGE = "jobs|plans|runs|queue|output|heartbeats|machine_snapshots|tallies|leases|chains"
 # A name stands for its table in the plan of SQLite.
 _LETTERS = "j|p|r|q|l|n|x|h"
 

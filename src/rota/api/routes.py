@@ -116,6 +116,7 @@ _JOBS = (
     ),
     _get("job.next", "/jobs/{job}/next", 404, 409, job=JOB, count=5),
     _get("job.why", "/jobs/{job}/why", 404, 409, job=JOB, at=BEGIN),
+    _get("job.history", "/jobs/{job}/history", 404, 409, job=JOB),
     _get("job.outcomes", "/outcomes", job=[JOB], limit=30, after="a"),
     _get("job.chain", "/jobs/{job}/chain", 404, 409, job=JOB),
 )
@@ -204,6 +205,8 @@ _REST = (
     _put("pool.set", "/pools/{name}", 404, name="local", size=4, scope="pool"),
     _get("worker.list", "/workers", limit=50),
     _get("settings.show", "/settings"),
+    _get("worker.snapshots", "/workers/snapshots", worker="wrk_1", since=BEGIN, limit=120),
+    _get("worker.heartbeats", "/workers/heartbeats"),
     _get("doctor.check", "/doctor"),
     _get("db.check", "/db/check"),
     _post("db.migrate", "/db/migrate"),

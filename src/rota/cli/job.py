@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from rota.cli import job_chain, job_outcomes, job_preview, job_saving, job_state
+from rota.cli import job_chain, job_history, job_outcomes, job_preview, job_saving, job_state
 from rota.cli.arguments import agent_option, job_argument
 from rota.cli.command import Group
 from rota.cli.following import follow
@@ -38,6 +38,7 @@ for _command in (
     job_state.disable,
     job_state.accept,
     job_state.remove,
+    job_history.command,
     job_outcomes.command,
 ):
     command.add_command(_command)

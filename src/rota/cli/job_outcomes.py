@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import click
 
 from rota.cli.command import Command
 from rota.cli.completing import complete_jobs
 from rota.cli.shown import COLOURS, print_json
 from rota.cli.store_command import Site, store_command
-from rota.operations.outcomes import JobOutcomes, list_outcomes
+from rota.operations.outcomes import list_outcomes
 from rota.operations.views import RunMark
 
 _LETTERS = {
@@ -39,16 +41,16 @@ async def command(site: Site, *, jobs: tuple[str, ...], most: int, after: str | 
         return
     width = max((len(one.job) for one in page.items), default=0)
     for one in page.items:
-        click.echo(f"{one.job.ljust(width)}  {strip(one)}")
+        click.echo(f"{one.job.ljust(width)}  {strip(one.runs)}")
     if not page.items:
         click.echo("No jobs.")
     if page.next is not None:
         click.secho(f"There are more: rota job outcomes --after {page.next}", dim=True)
 
 
-def strip(one: JobOutcomes) -> str:
+def strip(runs: Sequence[RunMark]) -> str:
     """A letter for each run, the newest at the right."""
-    return "".join(_letter(run) for run in reversed(one.runs)) or "no run yet"
+    return "".join(_letter(run) for run in reversed(runs)) or "no run yet"
 
 
 def _letter(run: RunMark) -> str:

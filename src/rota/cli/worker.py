@@ -8,9 +8,10 @@ from rota.app import default_database, is_postgres
 from rota.cli.command import Group
 from rota.cli.up import start
 from rota.cli.worker_list import command as list_workers
+from rota.cli.worker_looks import heartbeats, snapshots
 from rota.serving import House
 
-_EXAMPLES = ("rota worker --db postgresql://rota@db/rota", "rota worker list")
+_EXAMPLES = ("rota worker --db postgresql://rota@db/rota", "rota worker list", "rota worker heartbeats")
 
 
 @click.group("worker", cls=Group, invoke_without_command=True, examples=_EXAMPLES)
@@ -29,4 +30,5 @@ def command(context: click.Context, *, db: str | None) -> None:
     start(House(database=database, has_doors=False))
 
 
-command.add_command(list_workers)
+for _command in (list_workers, snapshots, heartbeats):
+    command.add_command(_command)

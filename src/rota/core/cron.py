@@ -60,6 +60,16 @@ class CronExpression(NamedTuple):
         """Whether minute and hour name fixed times; otherwise the expression follows the wall clock."""
         return not self.fields[0].startswith("*") and not self.fields[1].startswith("*")
 
+    @property
+    def times_a_day(self) -> int:
+        """How many times a day has that matches at all, unless the clock changes on it."""
+        return self.times_an_hour * len(self.simulator.hours)
+
+    @property
+    def times_an_hour(self) -> int:
+        """The same of an hour."""
+        return len(self.simulator.minutes)
+
 
 @lru_cache(maxsize=65_536)
 def parse_cron(text: str) -> CronExpression:

@@ -12,6 +12,7 @@ import msgspec
 from rota.core.liveness import Evidence, Liveness, LivenessState, assess
 from rota.core.run import FAILURES, LIVE, Run, RunState
 from rota.core.settlement import outcome_of_liveness, outcome_of_waiting
+from rota.engine.tallies import keep_count
 from rota.engine.work import Held, Workbench
 from rota.ledger.events import Event, tell
 from rota.ledger.record import end_waiting
@@ -26,6 +27,7 @@ KEPT_PER_JOB = 100
 _SUCCESSES = sorted(frozenset(RunState) - FAILURES - LIVE)
 KEEP_SUCCESSES, KEEP_FAILURES = timedelta(days=30), timedelta(days=90)
 KEEP_KEYS, KEEP_SNAPSHOTS = timedelta(days=7), timedelta(days=7)
+KEEP_TALLIES = timedelta(days=400)
 KEEP_EVENTS, KEEP_WORKERS, KEEP_AUDIT = timedelta(days=7), timedelta(days=30), timedelta(days=400)
 _CONTEXT = 2_000
 
@@ -145,8 +147,10 @@ async def prune(site: Site) -> int:
 
 
 async def _prune_runs(tx: Transaction, *, states: list[RunState], before: str) -> int:
-    ids = [run_id for (run_id,) in await tx.old_runs(states=states, before=before, kept=KEPT_PER_JOB, most=BATCH)]
+    gone = await tx.old_runs(states=states, before=before, kept=KEPT_PER_JOB, most=BATCH)
+    ids = [run.id for run in gone]
     if ids:
+        await keep_count(tx, gone)
         await tx.delete_output(ids=ids)
         await tx.delete_heartbeats(ids=ids)
         await tx.delete_runs(ids=ids)
@@ -159,6 +163,7 @@ async def _prune_rest(tx: Transaction, now: datetime) -> None:
     await tx.delete_old_events(before=_before("evt", now - KEEP_EVENTS))
     await tx.delete_old_audit(before=_before("adt", now - KEEP_AUDIT))
     await tx.delete_old_sessions(before=micros(now))
+    await tx.delete_old_tallies(before=(now - KEEP_TALLIES).date().isoformat())
     await tx.delete_old_workers(before=micros(now - KEEP_WORKERS))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
-from itertools import chain
+from itertools import chain, islice
 
 import msgspec
 
@@ -32,13 +32,30 @@ def foreseen_times(
 
 
 def due_times_of(now: datetime, state: JobState) -> Iterator[datetime]:
-    """The due times to come; ends of pauses at which nothing runs are none.
+    """The due times to come. One that is overdue comes first; those that passed behind it will not be fired as such.
 
     Where the schedule alone says them, no decision is made for each: thousands are looked at.
     """
+    planned = state.planned
+    is_overdue = planned is not None and planned.source is not Source.PAUSED and is_before(planned.next_run_at, now)
+    if planned is None or planned.next_run_at is None or not is_overdue or not state.is_active:
+        yield from _due_times(now, state)
+        return
+    yield planned.next_run_at
+    offset = planned.next_run_at - (planned.match_at or planned.next_run_at)
+    fired = msgspec.structs.replace(planned, next_run_at=now, match_at=planned.match_at and now - offset)
+    yield from islice(_due_times(now, msgspec.structs.replace(state, planned=fired)), 1, None)
+
+
+def is_before(at: datetime | None, now: datetime) -> bool:
+    return at is not None and at < now
+
+
+def _due_times(now: datetime, state: JobState) -> Iterator[datetime]:
     if is_plain(state) and (planned := state.planned) is not None and planned.next_run_at is not None:
         yield from _plain_times(planned.next_run_at, planned.match_at, state)
         return
+    # The end of a pause is a point of replanning, except for intervals.
     replans_only = not isinstance(state.timing.schedule, Every)
     for at, source in foreseen_times(now, state):
         if not (replans_only and source == Source.PAUSED):

@@ -17,7 +17,7 @@ from rota.operations.foreseeing import due_times_of
 from rota.operations.inputs import Few, Instant, Name
 from rota.operations.views import RunMark, run_mark
 from rota.ports.glances import MarkRecord
-from rota.ports.records import JobRecord, job_state, micros
+from rota.ports.records import JobRecord, first_id, job_state, micros
 from rota.ports.store import Transaction
 
 BACK, AHEAD, LONGEST = timedelta(hours=6), timedelta(hours=2), timedelta(days=14)
@@ -61,8 +61,8 @@ class Window(NamedTuple):
 
     @property
     def ids(self) -> tuple[str, str]:
-        """Ids of runs begin with the time they were put on record."""
-        return f"run_{micros(self.begin):014x}", f"run_{micros(self.end):014x}"
+        """Where the ids of the runs that were put on record within it begin and end."""
+        return first_id(self.begin), first_id(self.end)
 
 
 class _Wanted(NamedTuple):

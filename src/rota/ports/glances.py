@@ -68,3 +68,42 @@ class HeldRecord(msgspec.Struct, frozen=True):
     run_id: str
     job: str
     since: int
+
+
+class OldRecord(msgspec.Struct, frozen=True):
+    """A run that is old enough to go, and what is kept of it in numbers."""
+
+    id: str
+    job_id: str
+    state: str
+    count: int
+    length: int
+    """Microseconds from the start to the end."""
+
+
+class HeartbeatRecord(msgspec.Struct, frozen=True):
+    """A run under way, as it was last looked at."""
+
+    worker: str
+    run_id: str
+    job: str
+    agent: str | None
+    status: str
+    context: str
+    last_seen_at: int
+    started_at: int | None
+
+
+class SnapshotRecord(msgspec.Struct, frozen=True):
+    """A machine as it was at one moment."""
+
+    worker: str
+    taken_at: int
+    active_workers: int
+    active_agents: int
+    running: int
+    tmux_sessions: int
+    cpu_percent: float
+    memory_mb: float
+    load: float
+    context: str

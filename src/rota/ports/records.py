@@ -258,6 +258,16 @@ def instant_or_none(at: int | None) -> datetime | None:
     return None if at is None else _EPOCH + timedelta(microseconds=at)
 
 
+def recorded_at(run_id: str) -> datetime:
+    """When a run was put on record: its id begins with that."""
+    return instant(int(run_id[4:18], 16))
+
+
+def first_id(at: datetime) -> str:
+    """What comes before the ids of all runs that are put on record from an instant on."""
+    return f"run_{max(0, micros(at)):014x}"
+
+
 @lru_cache(maxsize=200_000)
 def definition_of(text: str) -> Definition:
     """A definition from its text; jobs keep theirs for long, so each is read once, and equal parts are one object."""

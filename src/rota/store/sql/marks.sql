@@ -14,6 +14,17 @@ SELECT {use mark_columns} FROM (
 JOIN runs r ON r.job_id = c.job_id AND r.id >= c.first_id AND r.id < :before
 ORDER BY r.job_id, r.id DESC
 
+-- name: runs_by_day
+SELECT span.day, r.state, CAST(sum(coalesce(r.folded, 1)) AS BIGINT),
+  CAST(sum(coalesce(r.ended_at - r.started_at, 0)) AS BIGINT)
+FROM {rows span: day text, first_id text, end_id text}
+CROSS JOIN runs r
+WHERE r.job_id = :job_id AND r.id >= span.first_id AND r.id < span.end_id AND r.ended_at IS NOT NULL
+GROUP BY span.day, r.state
+
+-- name: tallies_of
+SELECT day, state, count, seconds FROM tallies WHERE job_id = :job_id AND day >= :since ORDER BY day, state
+
 -- name: job_names
 SELECT id, name FROM jobs WHERE name > :after ORDER BY name LIMIT :most
 
