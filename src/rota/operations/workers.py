@@ -68,7 +68,7 @@ async def list_heartbeats(site: Site) -> Page[HeartbeatView]:
     """What the runs under way show of themselves; a run that has just begun has not been looked at yet."""
 
     async def body(tx: Transaction) -> list[HeartbeatRecord]:
-        leases = [(worker, msgspec.json.decode(run_ids, type=list[str])) for worker, run_ids in await tx.leases()]
+        leases = [(lease.worker, msgspec.json.decode(lease.run_ids, type=list[str])) for lease in await tx.leases()]
         held = [(worker, run_id) for worker, run_ids in leases for run_id in run_ids]
         return await tx.held_heartbeats(held=held, most=_MOST_HEARTBEATS) if held else []
 

@@ -168,6 +168,7 @@ class WorkerRecord(msgspec.Struct, frozen=True):
 
 class LeaseRecord(msgspec.Struct, frozen=True):
     token: int
+    worker: str
     run_ids: str
 
 

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 import msgspec
 
 from rota.ports.caller import Role
-from rota.web import jobs, overview
+from rota.web import job, jobs, overview
 from rota.web.visit import Context, Visit
 
 Show = Callable[[Visit], Awaitable[Context]]
@@ -48,4 +48,5 @@ def _page(path: str, show: Show, section: str, *, template: str | None = None, r
 PAGES = (
     _page("/", overview.show, "overview"),
     _page("/jobs", jobs.show, "jobs"),
+    _page("/jobs/{job}", job.show, "jobs", template="job"),
 )

@@ -39,10 +39,10 @@ SELECT {use worker_columns} FROM workers w WHERE w.id = :id {lock w}
 INSERT INTO leases (worker, taken_at, run_ids) VALUES (:worker, :now, :run_ids) RETURNING token
 
 -- name: leases_of
-SELECT token, run_ids FROM leases WHERE worker = :worker ORDER BY token
+SELECT token, worker, run_ids FROM leases WHERE worker = :worker ORDER BY token
 
 -- name: leases
-SELECT token, run_ids FROM leases ORDER BY token
+SELECT token, worker, run_ids FROM leases ORDER BY token
 
 -- name: delete_leases
 DELETE FROM leases WHERE token IN (SELECT token FROM {rows gone: token bigint})
