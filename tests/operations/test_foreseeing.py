@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from itertools import islice
+from itertools import islice, takewhile
 
 import msgspec
 import pytest
@@ -57,6 +57,33 @@ def test_due_times_are_those_of_the_governor(line: str, fields: dict[str, object
     """Three nights later the clocks change."""
     found, governed = both(NOW, planned(line, **fields))
     assert found == governed
+
+
+@pytest.mark.parametrize("line", LINES)
+@pytest.mark.parametrize("fields", [{}, {"stagger": 2 * MINUTE}, {"until": NOW + timedelta(days=9)}], ids=str)
+@pytest.mark.parametrize("wait", [-HOUR, timedelta(), MINUTE, timedelta(days=2, seconds=7), timedelta(days=8)])
+def test_what_comes_before_a_time_is_passed_over(line: str, fields: dict[str, object], wait: timedelta) -> None:
+    state, end = planned(line, **fields), NOW + timedelta(days=10)
+    found = list(takewhile(lambda at: at <= end, due_times_of(NOW, state, begin=NOW + wait)))
+    whole = list(takewhile(lambda at: at <= end, due_times_of(NOW, state)))
+    assert found == [at for at in whole if at >= NOW + wait]
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_an_overdue_time_comes_first_and_those_behind_it_do_not(line: str) -> None:
+    state = planned(line)
+    assert state.planned is not None
+    at = state.planned.next_run_at
+    assert at is not None
+    later = at + timedelta(days=3, seconds=5)
+    times = list(islice(due_times_of(later, state), 5))
+    assert times[0] == at
+    assert all(one > later for one in times[1:])
+    begin = later + timedelta(days=40)
+    ahead = [one for one in islice(due_times_of(later, state, begin=begin), 5) if one >= begin]
+    beyond = (one for one in due_times_of(later, state) if one >= begin)
+    assert ahead == list(islice(beyond, len(ahead)))
+    assert ahead
 
 
 @pytest.mark.parametrize("line", LINES)

@@ -149,6 +149,23 @@ async def test_a_window_of_the_past_has_no_due_times_and_one_to_come_no_runs(han
     assert coming.due == (NOW + 3 * HOUR, NOW + 3 * HOUR + 30 * MINUTE, NOW + 4 * HOUR)
 
 
+async def test_a_window_far_ahead_is_reached_at_once(hand: HandCranked, site: Site) -> None:
+    await save(
+        hand,
+        job("wall", "* * * * *"),
+        job("spread", "* * * * *", timing={"stagger": MINUTE}),
+        job("every", "every 1m"),
+        job("clamped", "* * * * *", timing={"min_interval": 2 * MINUTE}),
+    )
+    begin = datetime(3513, 1, 12, 18, tzinfo=UTC)
+    window = {"begin": begin, "end": begin + 2 * MINUTE}
+    assert (await lane_of(site, "wall", **window)).due == (begin, begin + MINUTE, begin + 2 * MINUTE)
+    assert len((await lane_of(site, "spread", **window)).due) in (2, 3)
+    assert (await lane_of(site, "every", **window)).due == (begin, begin + MINUTE, begin + 2 * MINUTE)
+    clamped = await lane_of(site, "clamped", **window)
+    assert (clamped.due, clamped.is_cut) == ((), True)
+
+
 async def test_a_lane_is_cut_at_its_newest_runs_and_its_first_due_times(
     hand: HandCranked, site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
-from itertools import chain, islice
+from itertools import chain
 
 import msgspec
 
@@ -14,8 +14,9 @@ from rota.core.governor import decide, is_pause_over
 from rota.core.hint import remaining_hints
 from rota.core.job import JobState
 from rota.core.quiet import QuietPolicy
-from rota.core.schedule import Every, due_times
+from rota.core.schedule import Every, Schedule, due_times
 
+_TICK = timedelta(microseconds=1)
 _OF_THE_WALL = (Source.BASELINE_CRON, Source.BASELINE_CALENDAR)
 
 
@@ -31,29 +32,31 @@ def foreseen_times(
         state, decision = _after(state, decision, at, duration)
 
 
-def due_times_of(now: datetime, state: JobState) -> Iterator[datetime]:
+def due_times_of(now: datetime, state: JobState, *, begin: datetime | None = None) -> Iterator[datetime]:
     """The due times to come. One that is overdue comes first; those that passed behind it will not be fired as such.
 
-    Where the schedule alone says them, no decision is made for each: thousands are looked at.
+    Where the schedule alone says them, no decision is made for each: thousands are looked at, and what comes before
+    ``begin`` is passed over at once. Elsewhere that is for whoever asks to pass over.
     """
     planned = state.planned
     is_overdue = planned is not None and planned.source is not Source.PAUSED and is_before(planned.next_run_at, now)
     if planned is None or planned.next_run_at is None or not is_overdue or not state.is_active:
-        yield from _due_times(now, state)
+        yield from _due_times(now, state, begin)
         return
     yield planned.next_run_at
     offset = planned.next_run_at - (planned.match_at or planned.next_run_at)
     fired = msgspec.structs.replace(planned, next_run_at=now, match_at=planned.match_at and now - offset)
-    yield from islice(_due_times(now, msgspec.structs.replace(state, planned=fired)), 1, None)
+    fresh = msgspec.structs.replace(state, planned=fired)
+    yield from (at for at in _due_times(now, fresh, begin) if at > now)
 
 
 def is_before(at: datetime | None, now: datetime) -> bool:
     return at is not None and at < now
 
 
-def _due_times(now: datetime, state: JobState) -> Iterator[datetime]:
+def _due_times(now: datetime, state: JobState, begin: datetime | None) -> Iterator[datetime]:
     if is_plain(state) and (planned := state.planned) is not None and planned.next_run_at is not None:
-        yield from _plain_times(planned.next_run_at, planned.match_at, state)
+        yield from _plain_times(planned.next_run_at, planned.match_at, state, begin)
         return
     # The end of a pause is a point of replanning, except for intervals.
     replans_only = not isinstance(state.timing.schedule, Every)
@@ -80,14 +83,28 @@ def is_plain(state: JobState) -> bool:
     return planned.source in _OF_THE_WALL and planned.match_at is not None
 
 
-def _plain_times(at: datetime, match_at: datetime | None, state: JobState) -> Iterator[datetime]:
+def _plain_times(
+    at: datetime, match_at: datetime | None, state: JobState, begin: datetime | None
+) -> Iterator[datetime]:
     timing = state.timing
     offset = at - match_at if match_at is not None else timedelta()
-    for appointment in chain((at - offset,), due_times(timing.schedule, at - offset, timing.zone)):
+    first = at - offset
+    if begin is None or begin <= at:
+        appointments: Iterator[datetime] = chain((first,), due_times(timing.schedule, first, timing.zone))
+    else:
+        appointments = due_times(timing.schedule, _just_before(begin - offset, first, timing.schedule), timing.zone)
+    for appointment in appointments:
         # As in the governor, the end of life is a matter of the appointment where there is one.
         if timing.until is not None and appointment > timing.until:
             return
         yield appointment + offset
+
+
+def _just_before(begin: datetime, first: datetime, schedule: Schedule) -> datetime:
+    """The last instant from which a schedule goes on at a time or later, without leaving its own rhythm."""
+    if isinstance(schedule, Every):
+        return first + (begin - first - _TICK) // schedule.interval * schedule.interval
+    return begin - _TICK
 
 
 def coming_decision(now: datetime, state: JobState) -> Decision | None:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from itertools import islice, takewhile
 from typing import NamedTuple
 
 import msgspec
 
-from rota.core.job import job_status
+from rota.core.job import JobState, job_status
 from rota.errors import ScheduleError
 from rota.ledger.site import Site
 from rota.operations.foreseeing import due_times_of
@@ -22,6 +21,8 @@ from rota.ports.store import Transaction
 
 BACK, AHEAD, LONGEST = timedelta(hours=6), timedelta(hours=2), timedelta(days=14)
 _RUNS, _DUE = 200, 100
+# A window far ahead must not be reached one decision at a time.
+_DUE_LOOKED_AT = 500
 # Of the runs that began before the window, the latest may reach into it.
 _REACHING = 3
 _LOOKED_AT = 5_000
@@ -189,13 +190,26 @@ def _timeline(window: Window, seen: _Seen) -> Timeline:
 
 def _lane(window: Window, record: JobRecord, marks: Sequence[MarkRecord]) -> Lane:
     state = job_state(record)
-    coming = takewhile(lambda at: at <= window.end, due_times_of(window.now, state))
-    due = tuple(islice((at for at in coming if at >= window.begin), _DUE + 1)) if window.end >= window.now else ()
+    due, is_cut = _due(window, state)
     return Lane(
         job=record.name,
         agent=record.agent,
         status=job_status(window.now, state).value,
         runs=tuple(run_mark(mark) for mark in reversed(marks[:_RUNS])),
-        due=due[:_DUE],
-        is_cut=len(marks) > _RUNS or len(due) > _DUE,
+        due=due,
+        is_cut=is_cut or len(marks) > _RUNS,
     )
+
+
+def _due(window: Window, state: JobState) -> tuple[tuple[datetime, ...], bool]:
+    """The due times to come within the window, and whether there may be more than are looked at."""
+    due: list[datetime] = []
+    times = due_times_of(window.now, state, begin=window.begin) if window.end >= window.now else ()
+    for looked_at, at in enumerate(times):
+        if at > window.end:
+            break
+        if len(due) == _DUE or looked_at == _DUE_LOOKED_AT:
+            return tuple(due), True
+        if at >= window.begin:
+            due.append(at)
+    return tuple(due), False
