@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from datetime import date, datetime, timedelta
+from functools import lru_cache
 from typing import NamedTuple
 
 import msgspec
@@ -51,6 +52,7 @@ def planned_days(now: datetime, state: JobState) -> Planned:
     return Planned(_listed(counts), now + AHEAD)
 
 
+@lru_cache(maxsize=16_384)
 def day_begins(day: date, zone_name: str) -> datetime:
     """The first instant of a day on the clock of a zone."""
     return first_instant(datetime(day.year, day.month, day.day), zone_named(zone_name))  # noqa: DTZ001 - a wall time
