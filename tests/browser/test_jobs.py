@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Page, expect
 
+from tests.browser.chromium import Watcher
 from tests.browser.rota_up import RotaUp
 from tests.rota_process import eventually, rota, rota_json
 
@@ -97,13 +98,14 @@ async def test_a_hint_is_given_shown_with_its_reason_and_reverted(inside: Page, 
     await expect(row).to_contain_text("every 30m")
     await expect(row).to_contain_text("the queue is long")
     (hint,) = rota_json("hint", "list", "advised", db=up.db)
-    assert (hint["interval"], hint["author"]) == ("30m", "root" if hint["author"] == "root" else hint["author"])
+    assert (hint["interval"], hint["reason"]) == ("30m", "the queue is long")
     await row.get_by_role("button", name="Revert", exact=True).click()
     await expect(inside.locator("#hints")).to_contain_text("No hint changes its times.")
     assert rota_json("hint", "list", "advised", db=up.db) == []
 
 
-async def test_a_refused_change_says_why_and_what_to_do(inside: Page, up: RotaUp) -> None:
+async def test_a_refused_change_says_why_and_what_to_do(inside: Page, up: RotaUp, watcher: Watcher) -> None:
+    watcher.expect("422")
     add(up, "refuses", "--every", "6h")
     await inside.goto(f"{up.url}/jobs/refuses")
     await inside.get_by_role("button", name="Give a hint", exact=True).click()
@@ -120,7 +122,7 @@ async def test_the_page_of_a_job_says_when_why_and_how_it_went(inside: Page, up:
     eventually(lambda: [one for one in rota_json("runs", "whole", db=up.db) if one["ended_at"]])
     rota("job", "run", "whole", "--follow", db=up.db)
     await inside.goto(f"{up.url}/jobs/whole")
-    await expect(inside.locator("#facts")).to_contain_text("every 6 hours")
+    await expect(inside.locator("#facts")).to_contain_text("every 6h, counted from the end of the previous run")
     await expect(inside.locator("#coming li")).to_have_count(8)
     await expect(inside.locator("#why li.chosen")).to_contain_text("baseline-interval")
     await expect(inside.locator("#runs tbody tr")).to_have_count(2)
@@ -147,8 +149,8 @@ def _chained(up: RotaUp, name: str, outcome: str) -> Path:
     return file
 
 
-async def test_a_removed_job_is_gone_and_its_page_says_so(inside: Page, up: RotaUp, watcher: object) -> None:
-    watcher.expect("404")  # type: ignore[attr-defined]
+async def test_a_removed_job_is_gone_and_its_page_says_so(inside: Page, up: RotaUp, watcher: Watcher) -> None:
+    watcher.expect("404")
     add(up, "goes")
     await inside.goto(f"{up.url}/jobs/goes")
     await inside.get_by_role("button", name="Remove", exact=True).click()
@@ -175,8 +177,8 @@ async def test_markup_in_words_of_others_is_shown_as_text(inside: Page, up: Rota
     rota("job", "remove", "evil", db=up.db)
 
 
-async def test_who_may_only_read_sees_no_actions(page: Page, watcher: object, up: RotaUp) -> None:
-    watcher.expect("401")  # type: ignore[attr-defined]
+async def test_who_may_only_read_sees_no_actions(page: Page, watcher: Watcher, up: RotaUp) -> None:
+    watcher.expect("401")
     add(up, "looked-at")
     await page.goto(up.new_link("read"))
     await page.wait_for_url(f"{up.url}/")
