@@ -59,6 +59,13 @@ async def test_a_revoked_token_ends_the_sessions_that_it_opened(page: Page, watc
     await expect(page.get_by_role("heading", name="Log in")).to_be_visible()
 
 
+async def test_a_link_works_from_the_login_page_too(page: Page, watcher: Watcher, up: RotaUp) -> None:
+    watcher.expect(REFUSED)
+    await page.goto(f"{up.url}/login")
+    await page.goto(up.new_link("read"))
+    await expect(page.get_by_role("navigation")).to_be_visible()
+
+
 async def test_nobody_is_led_to_another_site(page: Page, watcher: Watcher, up: RotaUp) -> None:
     watcher.expect(REFUSED)
     for target in ("//evil.example/", "/\\evil.example", "https://evil.example/"):
