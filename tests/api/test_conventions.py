@@ -11,7 +11,7 @@ import pytest
 
 from rota.api.routes import JOB, RUN, WORDS
 from rota.errors import StoreUnavailableError
-from rota.operations import jobs, runs
+from rota.operations import jobs, output
 from rota.ports.store import Store
 from tests.api.house import House
 
@@ -285,4 +285,7 @@ async def test_what_nobody_expected_is_logged_and_not_told(
 async def test_output_is_read_from_any_place(shared_house: House) -> None:
     found = await shared_house.ask("GET", f"/api/v1/runs/{RUN}/output?after=3")
     assert [piece["sequence"] for piece in found.json["items"]] == [4, 5]
-    assert (await runs.read_output(shared_house.site, run=RUN, after=5)).items == ()
+    back = await shared_house.ask("GET", f"/api/v1/runs/{RUN}/output?before=5&limit=2")
+    assert [piece["sequence"] for piece in back.json["items"]] == [3, 4]
+    assert "Link" not in back.headers
+    assert (await output.read_output(shared_house.site, run=RUN, after=5)).items == ()

@@ -13,7 +13,7 @@ import pytest
 
 from rota.api.application import Doors
 from rota.api.routes import JOB, RUN
-from rota.operations import jobs, runs
+from rota.operations import jobs, output, runs
 from rota.operations.events import EventReader
 from rota.ports.caller import Role
 from rota.ports.records import micros
@@ -77,7 +77,7 @@ async def come_true(look: Callable[[], bool]) -> None:
 def count_calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The runs that are looked at by readers."""
     calls: list[str] = []
-    real = runs.read_output
+    real = output.read_output
 
     async def counted(site: Any, *, run: str, **rest: Any) -> Any:  # noqa: ANN401
         calls.append(run)

@@ -33,6 +33,12 @@ def watcher(watched: tuple[Page, Watcher]) -> Watcher:
     return watched[1]
 
 
+@pytest.fixture
+def faults(watcher: Watcher) -> list[str]:
+    """What went wrong on the page; a test that wants it to go wrong takes it out."""
+    return watcher.faults
+
+
 @pytest.fixture(scope="module")
 def up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RotaUp]:
     """A Rota that the tests of a module share."""

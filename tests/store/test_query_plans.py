@@ -89,6 +89,8 @@ HOT: dict[str, dict[str, Any]] = {
     "leases_of": {"worker": "wrk_5"},
     "delete_leases": {"gone": [(5,)]},
     "output": {"run_id": "run_5", "after": 0, "most": 500},
+    "output_sizes": {"run_id": "run_5", "after": 0, "most": 500},
+    "output_sizes_before": {"run_id": "run_5", "after": 0, "before": 9, "most": 500},
     "trim_output": {"run_id": "run_5", "head": 1, "tail": 5},
     "failing_jobs": {"most": 1000},
     "missed_jobs": {"most": 1000},

@@ -153,7 +153,7 @@ _RUNS = (
     _get("run.show", "/runs/{run}", 404, 409, run=RUN),
     _get("run.why", "/runs/{run}/why", 404, 409, run=RUN),
     _get("run.family", "/runs/{run}/family", 404, 409, run=RUN),
-    _get("run.output", "/runs/{run}/output", 404, 409, run=RUN, after=0, limit=500),
+    _get("run.output", "/runs/{run}/output", 404, 409, run=RUN, after=0, before=4, limit=500, most_bytes=65536),
     _get("run.follow", "/runs/{run}/output/stream", 404, 409, run=RUN, after=0),
     _post("run.cancel", "/runs/{run}/cancel", 404, 409, run="run_0650a1b2c3d4e60000a1b2c3d4", reason="by_hand"),
     _made(_post("run.retry", "/runs/{run}/retry", 404, 409, run=RUN, key="again-4711"), 202, "/runs/{run_id}"),

@@ -12,7 +12,7 @@ from rota.errors import StoreUnavailableError
 from rota.ledger.site import Site
 from rota.log import log
 from rota.operations.following import follow_run
-from rota.operations.runs import read_output
+from rota.operations.output import read_output
 from rota.operations.views import OutputView, RunView
 
 HEARTBEAT_EVERY = timedelta(seconds=15)

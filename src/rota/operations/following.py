@@ -10,7 +10,8 @@ from rota.core.run import LIVE
 from rota.ledger.site import Site
 from rota.operations.events import EventReader, EventView
 from rota.operations.inputs import Cursor, Name, Sequence
-from rota.operations.runs import find_run, read_output
+from rota.operations.output import read_output
+from rota.operations.runs import find_run
 from rota.operations.views import OutputView, RunView, run_view
 
 LOOK_EVERY = timedelta(milliseconds=150)

@@ -20,6 +20,7 @@ Count = Annotated[int, Meta(ge=1, le=1_000)]
 Few = Annotated[int, Meta(ge=1, le=100)]
 """How many of something that has many parts of its own."""
 Sequence = Annotated[int, Meta(ge=0, le=2**53)]
+Bytes = Annotated[int, Meta(ge=1, le=16_777_216)]
 PriorityNumber = Annotated[int, Meta(ge=0, le=2)]
 """0 what people ask for, 1 what is scheduled, 2 what repairs: retries and backfills."""
 Zone = Annotated[str, Meta(min_length=1, max_length=100)]

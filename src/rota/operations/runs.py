@@ -15,16 +15,14 @@ from rota.ledger.record import end_waiting
 from rota.ledger.requests import Requested, request_run
 from rota.ledger.site import Site
 from rota.operations.auditing import Change, put_on_record
-from rota.operations.inputs import Cursor, Instant, Key, Limit, Name, PriorityNumber, Sequence, Text
+from rota.operations.inputs import Cursor, Instant, Key, Limit, Name, PriorityNumber, Text
 from rota.operations.jobs import may_see
 from rota.operations.run_filters import LAST, RunFilter, run_filter
 from rota.operations.views import (
-    OutputView,
     Page,
     RequestedRun,
     RunDetail,
     RunView,
-    output_view,
     requested_view,
     run_detail,
     run_view,
@@ -174,13 +172,6 @@ def is_orphan(run: RunRecord) -> str:
 def retried(run: RunRecord, new_id: str) -> Change:
     """That a run is to be done once more."""
     return _change("run.retry", run, "run.retry_asked", after={"run": new_id})
-
-
-async def read_output(site: Site, *, run: Name, after: Sequence = 0, limit: Limit = 500) -> Page[OutputView]:
-    """The output of a run after a sequence number, in order. ``next`` goes on from the last piece there is."""
-    record = await find_run(site, run)
-    rows = await site.store.read(lambda tx: tx.output(run_id=record.id, after=after, most=limit))
-    return Page(tuple(output_view(row) for row in rows), str(rows[-1].sequence) if len(rows) == limit else None)
 
 
 def _change(operation: str, run: RunRecord, event: str, *, after: object, before: object = None) -> Change:

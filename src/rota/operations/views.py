@@ -145,7 +145,10 @@ class RequestedRun(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OutputView(msgspec.Struct, frozen=True):
-    """A piece of a run's output. ``sequence`` goes up by one from piece to piece; a cut leaves a gap."""
+    """A piece of a run's output. ``sequence`` goes up from piece to piece; a cut leaves a gap.
+
+    Where something may be cut, one number is kept free for the piece that says how much is missing.
+    """
 
     sequence: int
     stream: str

@@ -179,6 +179,11 @@ class OutputRecord(msgspec.Struct, frozen=True):
     text: str
 
 
+class OutputSize(msgspec.Struct, frozen=True):
+    sequence: int
+    size: int
+
+
 class EventRecord(msgspec.Struct, frozen=True):
     id: str
     at: int

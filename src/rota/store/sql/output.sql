@@ -11,6 +11,14 @@ DELETE FROM output WHERE run_id = :run_id AND sequence > :head AND sequence < :t
 SELECT sequence, stream, written_at, text FROM output
 WHERE run_id = :run_id AND sequence > :after ORDER BY sequence LIMIT :most
 
+-- name: output_sizes
+SELECT sequence, octet_length(text) AS size FROM output
+WHERE run_id = :run_id AND sequence > :after ORDER BY sequence LIMIT :most
+
+-- name: output_sizes_before
+SELECT sequence, octet_length(text) AS size FROM output
+WHERE run_id = :run_id AND sequence > :after AND sequence < :before ORDER BY sequence DESC LIMIT :most
+
 -- name: find_key
 SELECT run_id FROM idempotency_keys WHERE key = :key
 
