@@ -41,7 +41,7 @@ async def test_the_secret_is_nowhere_in_the_store(site: Site) -> None:
     made = await create_token(site, name="ci", role=Role.ADMIN)
     secret = made.token.rpartition("_")[2]
     rows = await site.store.read(lambda tx: tx.tokens())
-    audit = await site.store.read(lambda tx: tx.audit(before="adt_z", subject=None, most=10))
+    audit = await site.store.read(lambda tx: tx.audit(before="adt_z", subject=None, like=None, most=10))
     assert secret not in repr(rows)
     assert secret not in repr(audit)
     assert len(secret) >= 40

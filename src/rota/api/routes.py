@@ -215,6 +215,6 @@ _REST = (
     _get("token.list", "/tokens"),
     _delete("token.revoke", "/tokens/{token}", 404, 409, token=TOKEN),
     _made(_post("token.link", "/login-links", role="read"), 201),
-    _get("audit.list", "/audit", subject=JOB, after="adt_0650a1b2c3d4e50000a1b2c3d4", limit=50),
+    _get("audit.list", "/audit", subject=JOB, contains="night", after="adt_0650a1b2c3d4e50000a1b2c3d4", limit=50),
 )
 ROUTES: tuple[Route, ...] = (*_LOOKS, *_JOBS, *_RUNS, *_REST)

@@ -18,16 +18,17 @@ _EXAMPLES = ("rota audit", "rota audit report -n 5", "rota audit --json")
 
 @click.command("audit", cls=Command, examples=_EXAMPLES)
 @click.argument("subject", required=False, shell_complete=complete_jobs)
+@click.option("--contains", metavar="TEXT", help="Only subjects whose name has this in it.")
 @click.option("--after", metavar="ID", help="Only those before this one, as a list goes on.")
 @count_option(20)
 @click.option("--all", "is_all", is_flag=True, help="All there are.")
 @store_command("audit.list")
 async def command(
-    site: Site, *, subject: str | None, after: str | None, most: int, is_all: bool, as_json: bool
+    site: Site, *, subject: str | None, contains: str | None, after: str | None, most: int, is_all: bool, as_json: bool
 ) -> None:
     """Show who changed what, the latest first: of everything, or of SUBJECT, such as a job."""
     found = await gather(
-        lambda cursor, limit: list_audit(site, subject=subject, after=cursor, limit=limit),
+        lambda cursor, limit: list_audit(site, subject=subject, contains=contains, after=cursor, limit=limit),
         most=None if is_all else most,
         after=after,
     )
@@ -38,7 +39,8 @@ async def command(
         titles = ("when", "who", "door", "what", "subject", "change")
         print_table(titles, ((brief(one.at, now), *_row(one)) for one in found))
     else:
-        click.echo("Nothing was changed yet." if subject is None else f"Nothing is on record for {subject}.")
+        wanted = subject or contains
+        click.echo("Nothing was changed yet." if wanted is None else f"Nothing is on record for {wanted}.")
 
 
 def _row(one: AuditView) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 
 import msgspec
@@ -55,12 +56,24 @@ async def put_on_record(tx: Transaction, now: datetime, site: Site, *changes: Ch
 
 
 async def list_audit(
-    site: Site, *, subject: Name | None = None, after: Cursor | None = None, limit: Limit = 100
+    site: Site,
+    *,
+    subject: Name | None = None,
+    contains: Name | None = None,
+    after: Cursor | None = None,
+    limit: Limit = 100,
 ) -> Page[AuditView]:
-    """Changes, the latest first."""
-    rows = await site.store.read(lambda tx: tx.audit(before=after or _LAST, subject=subject, most=limit + 1))
+    """Changes, the latest first: of one subject, or of all whose name contains a text."""
+    pattern = None if contains is None else f"%{_escaped(contains.lower())}%"
+    before = after or _LAST
+    rows = await site.store.read(lambda tx: tx.audit(before=before, subject=subject, like=pattern, most=limit + 1))
     shown = tuple(_view(row) for row in rows[:limit])
     return Page(shown, shown[-1].id if len(rows) > limit else None)
+
+
+def _escaped(text: str) -> str:
+    """A text in which nothing stands for any other text."""
+    return re.sub(r"([!%_])", r"!\1", text)
 
 
 def _text(value: object) -> str | None:

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 import msgspec
 
 from rota.ports.caller import Role
-from rota.web import job, jobs, overview
+from rota.web import agents, audit, job, jobs, overview
 from rota.web.visit import Context, Visit
 
 Show = Callable[[Visit], Awaitable[Context]]
@@ -49,4 +49,7 @@ PAGES = (
     _page("/", overview.show, "overview"),
     _page("/jobs", jobs.show, "jobs"),
     _page("/jobs/{job}", job.show, "jobs", template="job"),
+    _page("/agents", agents.show, "agents"),
+    _page("/agents/{agent}", agents.show_one, "agents", template="agent"),
+    _page("/audit", audit.show, "audit"),
 )

@@ -57,7 +57,7 @@ async def check_tables(store: Store) -> Findings:
         await tx.agents()
         await tx.tokens()
         await tx.signing_key(name="")
-        await tx.audit(before="", subject=None, most=1)
+        await tx.audit(before="", subject=None, like=None, most=1)
 
     try:
         await store.read(body)

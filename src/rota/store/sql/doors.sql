@@ -67,7 +67,8 @@ FROM {rows new: id text, at bigint, caller text, door text, operation text, subj
 
 -- name: audit
 SELECT id, at, caller, door, operation, subject, before, after FROM audit
-WHERE id < :before AND (CAST(:subject AS TEXT) IS NULL OR subject = CAST(:subject AS TEXT)) ORDER BY id DESC LIMIT :most
+WHERE id < :before AND (CAST(:subject AS TEXT) IS NULL OR subject = CAST(:subject AS TEXT))
+  AND (CAST(:like AS TEXT) IS NULL OR lower(subject) LIKE CAST(:like AS TEXT) ESCAPE '!') ORDER BY id DESC LIMIT :most
 
 -- name: delete_old_audit
 DELETE FROM audit WHERE id < :before
