@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 import msgspec
 
 from rota.ports.caller import Role
-from rota.web import agents, audit, job, jobs, overview
+from rota.web import agents, audit, job, jobs, overview, settings, workers
 from rota.web.visit import Context, Visit
 
 Show = Callable[[Visit], Awaitable[Context]]
@@ -52,4 +52,6 @@ PAGES = (
     _page("/agents", agents.show, "agents"),
     _page("/agents/{agent}", agents.show_one, "agents", template="agent"),
     _page("/audit", audit.show, "audit"),
+    _page("/workers", workers.show, "workers"),
+    _page("/settings", settings.show, "settings"),
 )

@@ -1,6 +1,9 @@
 // Controls: buttons that ask the API, times on the reader's clock, filters that work as one types, keys that lead.
 import { goTo, refresh } from "./live.js";
 
+/** A button was answered. Whoever shows the answer itself prevents what happens otherwise. */
+export const ANSWERED = "rota:answered";
+
 const TYPED = 200;
 const TOLD = 6000;
 
@@ -138,6 +141,7 @@ class ActionButton extends HTMLElement {
   }
 
   finished(answer) {
+    if (!this.dispatchEvent(new CustomEvent(ANSWERED, { bubbles: true, cancelable: true, detail: answer }))) return refresh();
     const then = this.getAttribute("then");
     if (then) location.assign(then.replace("{run_id}", encodeURIComponent(answer.run_id ?? "")));
     else {
