@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 import msgspec
 
 from rota.ports.caller import Role
-from rota.web import agents, audit, job, jobs, overview, settings, workers
+from rota.web import agents, audit, editor, job, jobs, overview, settings, workers
 from rota.web.visit import Context, Visit
 
 Show = Callable[[Visit], Awaitable[Context]]
@@ -54,4 +54,6 @@ PAGES = (
     _page("/audit", audit.show, "audit"),
     _page("/workers", workers.show, "workers"),
     _page("/settings", settings.show, "settings"),
+    _page("/new-job", editor.show_new, "jobs", template="editor", role=Role.OPERATE),
+    _page("/jobs/{job}/edit", editor.show_edit, "jobs", template="editor", role=Role.ADMIN),
 )
