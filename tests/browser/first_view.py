@@ -46,7 +46,7 @@ async def first_view(browser: Browser, up: RotaUp, path: str) -> FirstView:
 
 async def _weight(request: Request) -> int:
     """What came back; a stream that goes on has no end to be weighed at."""
-    if request.url.endswith("/stream"):
+    if request.url.partition("?")[0].endswith("/stream"):
         return 0
     response = await request.response()
     return 0 if response is None else len(await response.body())

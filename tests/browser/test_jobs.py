@@ -56,7 +56,7 @@ async def test_a_dialog_that_is_cancelled_changes_nothing(inside: Page, up: Rota
     add(up, "stays")
     await inside.goto(f"{up.url}/jobs/stays")
     await inside.get_by_role("button", name="Remove", exact=True).click()
-    await inside.get_by_role("dialog").get_by_role("button", name="Cancel").click()
+    await inside.get_by_role("dialog").get_by_role("button", name="Back").click()
     await inside.get_by_role("button", name="Disable", exact=True).click()
     await inside.keyboard.press("Escape")
     await expect(inside.get_by_role("dialog")).to_have_count(0)

@@ -29,15 +29,27 @@ class Work(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def identity(self) -> Mapping[str, str]:
         """What a child is told of itself, and recovery looks for."""
-        return {
-            "ROTA_RUN_ID": self.run_id,
-            "ROTA_JOB": self.job,
-            "ROTA_AGENT": self.definition.agent or "",
-            "ROTA_ATTEMPT": str(self.attempt),
-            "ROTA_TRACE_ID": self.trace_id,
-            "TRACEPARENT": f"00-{self.trace_id}-{self.run_id[-16:]:0>16}-01",
-            "ROTA_FENCING_TOKEN": str(self.token),
-        }
+        return identity(
+            run_id=self.run_id,
+            job=self.job,
+            agent=self.definition.agent,
+            attempt=self.attempt,
+            trace_id=self.trace_id,
+            token=self.token,
+        )
+
+
+def identity(*, run_id: str, job: str, agent: str | None, attempt: int, trace_id: str, token: int) -> Mapping[str, str]:
+    """The variables that say which run it is."""
+    return {
+        "ROTA_RUN_ID": run_id,
+        "ROTA_JOB": job,
+        "ROTA_AGENT": agent or "",
+        "ROTA_ATTEMPT": str(attempt),
+        "ROTA_TRACE_ID": trace_id,
+        "TRACEPARENT": f"00-{trace_id}-{run_id[-16:]:0>16}-01",
+        "ROTA_FENCING_TOKEN": str(token),
+    }
 
 
 class Result(msgspec.Struct, frozen=True):

@@ -8,6 +8,8 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import NamedTuple
 
+from rota.web.bundles import bundle
+
 STYLES = "app.css"
 _FIRST = "base.css"
 _HERE = files(__package__)
@@ -23,7 +25,8 @@ class Assets:
 
     @cached_property
     def _files(self) -> dict[str, Asset]:
-        modules = {entry.name: Asset(entry.read_bytes(), "text/javascript") for entry in _in(_HERE / "static", ".js")}
+        sources = {entry.name: entry.read_text("utf-8") for entry in _in(_HERE / "static", ".js")}
+        modules = {name: Asset(text.encode(), "text/javascript") for name, text in bundle(sources).items()}
         styles = b"\n".join(entry.read_bytes() for entry in _in(_HERE / "styles", ".css"))
         return {**modules, STYLES: Asset(styles, "text/css")}
 

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 import msgspec
 
 from rota.ports.caller import Role
-from rota.web import agents, audit, editor, job, jobs, overview, settings, workers
+from rota.web import agents, audit, editor, job, jobs, overview, run, runs, settings, workers
 from rota.web.visit import Context, Visit
 
 Show = Callable[[Visit], Awaitable[Context]]
@@ -49,6 +49,8 @@ PAGES = (
     _page("/", overview.show, "overview"),
     _page("/jobs", jobs.show, "jobs"),
     _page("/jobs/{job}", job.show, "jobs", template="job"),
+    _page("/runs", runs.show, "runs"),
+    _page("/runs/{run}", run.show, "runs", template="run"),
     _page("/agents", agents.show, "agents"),
     _page("/agents/{agent}", agents.show_one, "agents", template="agent"),
     _page("/audit", audit.show, "audit"),

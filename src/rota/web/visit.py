@@ -68,6 +68,11 @@ class Visit(msgspec.Struct, frozen=True, kw_only=True):
         pairs = [*kept, *((key, value) for key, value in changes.items() if value is not None)]
         return f"{self.path}?{urlencode(pairs)}" if pairs else self.path
 
+    def linked(self, name: str, values: Sequence[str]) -> str:
+        """The address with these values of a repeated parameter and no others of it."""
+        kept = [one for one in self.query if one[0] not in (name, "after") and one[1]]
+        return f"{self.path}?{urlencode([*kept, *((name, value) for value in values)])}"
+
     def toggled(self, name: str, value: str) -> str:
         """The address with one value of a repeated parameter added or taken away."""
         pair = (name, value)

@@ -6,6 +6,7 @@ export const ANSWERED = "rota:answered";
 
 const TYPED = 200;
 const TOLD = 6000;
+const SHOWN = 200;
 
 export function listen() {
   customElements.define("rota-time", RotaTime);
@@ -109,8 +110,8 @@ class ActionButton extends HTMLElement {
     const copy = document.createElement("button");
     copy.type = "button";
     copy.className = "copy quiet";
-    copy.setAttribute("aria-label", `Copy as command: ${this.command}`);
-    copy.title = this.command;
+    copy.title = this.command.length > SHOWN ? `${this.command.slice(0, SHOWN)}…` : this.command;
+    copy.setAttribute("aria-label", `Copy as command: ${copy.title}`);
     copy.innerHTML = '<svg class="icon" aria-hidden="true"><use href="#i-copy"/></svg>';
     copy.addEventListener("click", () => copied(this.command));
     this.append(copy);
@@ -155,7 +156,7 @@ class ActionButton extends HTMLElement {
 function asked(button, question, fields) {
   const dialog = document.createElement("dialog");
   const label = button.querySelector("button").textContent;
-  dialog.innerHTML = '<form method="dialog"><h2></h2><div class="fields"></div><p class="buttons"><button value="yes" class="main"></button><button value="" type="button">Cancel</button></p></form>';
+  dialog.innerHTML = '<form method="dialog"><h2></h2><div class="fields"></div><p class="buttons"><button value="yes" class="main"></button><button value="" type="button">Back</button></p></form>';
   dialog.querySelector("h2").textContent = question ?? label;
   dialog.setAttribute("aria-label", question ?? label);
   dialog.querySelector("[value=yes]").textContent = label;
@@ -185,7 +186,7 @@ export function valuesOf(form) {
 async function copied(text) {
   try {
     await navigator.clipboard.writeText(text);
-    toast(`Copied: ${text}`);
+    toast(`Copied: ${text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text}`);
   } catch {
     toast(text, "plain");
   }
