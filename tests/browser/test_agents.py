@@ -67,7 +67,7 @@ async def test_a_limit_that_makes_no_sense_is_not_sent(inside: Page, up: RotaUp)
     await dialog.get_by_label("Runs at once").fill("-1")
     await dialog.get_by_role("button", name="Change limit").click()
     await expect(dialog).to_be_visible()
-    await dialog.get_by_role("button", name="Cancel").click()
+    await dialog.get_by_role("button", name="Back").click()
     await expect(dialog).to_have_count(0)
     assert rota_json("agent", "show", "kept", db=up.db)["max_concurrent"] == before
 

@@ -9,7 +9,7 @@ from playwright.async_api import Browser, Page, expect
 
 from tests.browser.chromium import Watcher, watched_page
 from tests.browser.rota_up import RotaUp, rota_up
-from tests.rota_process import rota_json
+from tests.rota_process import rota, rota_json
 
 pytestmark = pytest.mark.anyio
 REFUSED = "the server responded with a status of 401"
@@ -76,3 +76,13 @@ async def test_nobody_is_led_to_another_site(page: Page, watcher: Watcher, up: R
         await page.get_by_role("button", name="Log in").click()
         await expect(page).to_have_url(f"{up.url}/")
         await page.context.clear_cookies()
+
+
+async def test_a_page_of_a_problem_becomes_the_page_again_when_it_is_cured(
+    inside: Page, watcher: Watcher, up: RotaUp
+) -> None:
+    watcher.expect("404")
+    await inside.goto(f"{up.url}/jobs/comes-later")
+    await expect(inside.get_by_role("alert")).to_contain_text('There is no job "comes-later"')
+    rota("job", "add", "comes-later", "--daily", "03:00", "--", "/bin/true", db=up.db)
+    await expect(inside.get_by_role("heading", level=1)).to_contain_text("comes-later", timeout=20_000)

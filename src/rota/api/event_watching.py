@@ -12,9 +12,8 @@ from rota.api.run_watching import HEARTBEAT_EVERY
 from rota.errors import StoreUnavailableError
 from rota.ledger.site import Site
 from rota.log import log
-from rota.operations.events import OVERLAP, EventReader, EventView
+from rota.operations.events import OVERLAP, EventReader, EventView, event_id
 from rota.operations.following import pause
-from rota.ports.records import micros
 
 _MANY = 10_000
 
@@ -46,7 +45,7 @@ class EventWatching:
                 self.task = asyncio.create_task(self._read(reader))
             self.watchers += 1
         known = None if after is None else self._ring.place_of(after)
-        given = _Given(after or f"evt_{micros(self._site.clock.now()):014x}")
+        given = _Given(after or event_id(self._site.clock.now()))
         return self._watch(self._ring.last, missed, given) if known is None else self._watch(known, None, given)
 
     def leave(self) -> None:

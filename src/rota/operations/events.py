@@ -23,6 +23,11 @@ _BATCH, _PAGES = 1_000, 50
 _ID = re.compile(r"evt_[0-9a-f]{14,40}(\.[0-9]{1,6})?", re.ASCII)
 
 
+def event_id(at: datetime) -> str:
+    """The id that an event of this moment would begin with: what happens later comes after it."""
+    return f"evt_{micros(at):014x}"
+
+
 class EventView(msgspec.Struct, frozen=True, kw_only=True):
     """Something that happened. Ids sort by time, and an event keeps its id."""
 
@@ -76,7 +81,7 @@ class EventReader:
 
     async def _unseen(self, since: datetime) -> list[EventRecord]:
         fresh: list[EventRecord] = []
-        last = f"evt_{micros(since - OVERLAP):014x}"
+        last = event_id(since - OVERLAP)
         for _ in range(_PAGES):
             rows = await self._site.store.read(partial(_events, after=last))
             fresh += [row for row in rows if row.id not in self._seen]

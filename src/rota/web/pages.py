@@ -18,6 +18,7 @@ from rota.api.problems import UNTOLD, RefusedError, status_of, tell_log
 from rota.api.reading import pairs_of
 from rota.errors import ForbiddenError
 from rota.ledger.site import Site
+from rota.operations.events import event_id
 from rota.operations.premises import Premises
 from rota.operations.tokens import caller_of
 from rota.ports.caller import Caller, Door, Role
@@ -76,7 +77,7 @@ class Pages:
                 return RedirectResponse("/", 303)
             return await self._page(scope, pieces, caller, theme)
         except Exception as error:  # noqa: BLE001 - whatever goes wrong becomes a page
-            return _problem(error, scope, caller, theme)
+            return self._problem(error, scope, caller, theme)
 
     async def _caller(self, scope: Scope) -> Caller | None:
         token = _cookie(scope)
@@ -98,10 +99,30 @@ class Pages:
         if not visit.may(page.role):
             raise ForbiddenError(f"This page is for the role {page.role}; you have {caller.role}.")
         context = await page.show(visit)
-        return HTMLResponse(render(page.template, {**_frame(theme, caller), "visit": visit, "page": page, **context}))
+        return HTMLResponse(
+            render(page.template, {**self._frame(theme, caller), "visit": visit, "page": page, **context})
+        )
 
     async def _leave(self, scope: Scope) -> Response:
         return await entrance.log_out(self._site, _cookie(scope))
+
+    def _frame(self, theme: str, caller: Caller | None) -> dict[str, Any]:
+        """What every page needs, with and without a caller."""
+        role = Role.READ if caller is None else caller.role
+        return {
+            "theme": theme,
+            "who": caller,
+            "since": event_id(self._site.clock.now()),
+            "may_operate": caller is not None and role.covers(Role.OPERATE),
+            "may_admin": caller is not None and role.covers(Role.ADMIN),
+        }
+
+    def _problem(self, error: Exception, scope: Scope, caller: Caller | None, theme: str) -> Response:
+        status = status_of(error)
+        tell_log(error, status, method=scope["method"], path=raw_path(scope))
+        context = {"status": status, "title": HTTPStatus(status).phrase, "detail": UNTOLD.get(status) or str(error)}
+        headers = {"Retry-After": "2"} if status == 503 else {}
+        return HTMLResponse(render("problem.html", {**self._frame(theme, caller), **context}), status, headers)
 
 
 def _methods(pieces: tuple[str, ...]) -> tuple[str, ...]:
@@ -123,25 +144,6 @@ def _find(pieces: tuple[str, ...]) -> tuple[Page, Mapping[str, str]]:
         if values is not None:
             return page, values
     raise RefusedError(404, "There is no page at this address.")
-
-
-def _frame(theme: str, caller: Caller | None) -> dict[str, Any]:
-    """What every page needs, with and without a caller."""
-    role = Role.READ if caller is None else caller.role
-    return {
-        "theme": theme,
-        "who": caller,
-        "may_operate": caller is not None and role.covers(Role.OPERATE),
-        "may_admin": caller is not None and role.covers(Role.ADMIN),
-    }
-
-
-def _problem(error: Exception, scope: Scope, caller: Caller | None, theme: str) -> Response:
-    status = status_of(error)
-    tell_log(error, status, method=scope["method"], path=raw_path(scope))
-    context = {"status": status, "title": HTTPStatus(status).phrase, "detail": UNTOLD.get(status) or str(error)}
-    headers = {"Retry-After": "2"} if status == 503 else {}
-    return HTMLResponse(render("problem.html", {**_frame(theme, caller), **context}), status, headers)
 
 
 def _path(scope: Scope) -> str:

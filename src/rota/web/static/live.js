@@ -18,7 +18,8 @@ let next = 0;
 
 export function start() {
   document.addEventListener("visibilitychange", () => (document.hidden ? rest() : wake()));
-  if (!document.hidden) wake();
+  // Whatever has happened since the page was made is told first.
+  if (!document.hidden) follow(document.body.dataset.since);
   setInterval(() => document.hidden || refresh(), CALM);
 }
 
@@ -32,9 +33,9 @@ function rest() {
   stream = null;
 }
 
-function follow() {
+function follow(since) {
   if (stream || !document.body.dataset.listen) return;
-  stream = new EventSource("/api/v1/events/stream");
+  stream = new EventSource(`/api/v1/events/stream${since ? `?after=${since}` : ""}`);
   stream.addEventListener("event", (message) => concerns(JSON.parse(message.data)) && refresh());
   stream.addEventListener("open", () => {
     if (isOffline()) refresh();
@@ -79,7 +80,9 @@ async function fetchPage() {
   try {
     fetching = fetch(location.href, { headers: { Accept: "text/html" } });
     const response = await fetching;
-    if (response.status === 401) location.reload();
+    // Nothing of what was shown is there any more: somebody was logged out, or what stood in the way is gone.
+    const isOther = response.status === 401 || (response.ok && document.getElementById("problem"));
+    if (isOther) location.reload();
     else if (response.ok) await show(await response.text());
     if (!stream && document.body.dataset.listen && !document.hidden) follow();
   } catch {
