@@ -181,6 +181,23 @@ async def test_unusual_numbers_are_shown_as_they_are_written(alone: Site) -> Non
     assert shown.definition["env"] == {"V": "1.10"}
 
 
+async def test_unusual_numbers_are_numbers_where_numbers_are_wanted(site: Site) -> None:
+    text = (
+        "monthly: {on: 31, at: '09:00'}\njitter: 1.0e-05\nmax_runs: 0x10\nretry: {max: 2, factor: 1.50}\n"
+        "http: {url: https://example.org, expect: [0xc8], headers: {V: 1.10}}\n"
+    )
+    shown = await drafting.preview_job(site, text=text)
+    assert shown.problems == ()
+    assert shown.definition == {
+        "monthly": {"on": 31, "at": "09:00"},
+        "jitter": 1e-05,
+        "max_runs": 16,
+        "retry": {"max": 2, "factor": 1.5},
+        "http": {"url": "https://example.org", "expect": [200], "headers": {"V": "1.10"}},
+    }
+    await jobs.add_job(site, name="x", definition=shown.definition)
+
+
 async def test_a_long_text_is_read_too(alone: Site) -> None:
     text = YAML + "".join(f"env_{number}: x\n" for number in range(5_000))
     shown = await drafting.preview_job(alone, text=text)

@@ -23,6 +23,11 @@ _BESIDE_ACTION: Mapping[str, tuple[str, ...]] = {
     "http": ("command", "python", *COMMAND_PARTS),
     "python": ("command", "http", *COMMAND_PARTS),
 }
+# Words that want a number, or have such words in them.
+_NUMBERS = (
+    *("jitter", "max_runs", "max_waiting", "catch_up_limit", "pause_after", "notify_after"),
+    *("retry.", "overlap.", "http.expect"),
+)
 
 
 class Draft(NamedTuple):
@@ -104,13 +109,19 @@ def _displaced(given: Mapping[str, object]) -> set[str]:
     return gone.union(*(_BESIDE_ACTION[action] for action in ACTIONS if action in keys))
 
 
-def plain_words(value: object) -> Any:  # noqa: ANN401 - words are anything
-    """Words as JSON can say them; numbers that are spelt in an unusual way as they are written."""
+def plain_words(words: Mapping[str, object]) -> dict[str, Any]:
+    """Words as JSON can say them. Where text is wanted, a number stays as it is written: ``0644``, ``1.10``."""
+    return {key: _plain(value, str(key)) for key, value in words.items()}
+
+
+def _plain(value: object, path: str) -> Any:  # noqa: ANN401 - words are anything
     match value:
         case dict():
-            return {key: plain_words(one) for key, one in value.items()}
+            return {key: _plain(one, f"{path}.{key}") for key, one in value.items()}
         case list():
-            return [plain_words(one) for one in value]
+            return [_plain(one, path) for one in value]
+        case WrittenInt() | WrittenFloat() if path.startswith(_NUMBERS):
+            return int(value) if isinstance(value, int) else float(value)
         case WrittenInt() | WrittenFloat():
             return value.text
     return value
