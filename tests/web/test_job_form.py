@@ -59,6 +59,11 @@ def test_a_field_holds_nothing_that_a_browser_would_change(definition: Definitio
             ),
         ),
         (
+            {"after": {"job": "build", "when": ""}, "command": ["x"]},
+            "after build on success",
+            Form(fields={"command": "x"}, rules='after: {job: build, when: ""}\n'),
+        ),
+        (
             {"manual": True, "command": "a | b", "shell": True, "timeout": "5m"},
             "manual",
             Form(fields={"schedule": "manual", "command": "a | b"}, is_shell=True, rules="timeout: 5m\n"),

@@ -32,7 +32,7 @@ def spell_job(definition: Definition) -> Words:
     usual = define(definition.name, timing, action)
     return {
         **_text("description", definition.description or None),
-        **_schedule(timing.schedule),
+        **spell_schedule(timing.schedule),
         "timezone": timing.zone,
         **_action(action),
         **_text("prompt", definition.prompt),
@@ -51,7 +51,8 @@ def _text(key: str, text: str | None) -> Words:
     return {} if text is None else {key: text}
 
 
-def _schedule(schedule: Schedule) -> Words:
+def spell_schedule(schedule: Schedule) -> Words:
+    """The words of a schedule."""
     match schedule:
         case Once(at=at, keep=keep):
             return {"at": at.isoformat(), **({} if keep else {"keep": False})}

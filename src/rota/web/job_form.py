@@ -15,8 +15,9 @@ from typing import Any
 import msgspec
 
 from rota.config.layers import ACTIONS, SCHEDULES
+from rota.config.spell import spell_schedule
 from rota.config.yaml_text import to_yaml
-from rota.core.schedule import format_schedule, parse_schedule
+from rota.core.schedule import parse_schedule
 from rota.errors import InputError
 
 METHODS = ("POST", "PUT", "PATCH", "DELETE", "HEAD")
@@ -48,9 +49,11 @@ def form_of(words: Words, schedule: str, now: datetime) -> Form:
     """The form that says the same as a definition. ``schedule`` is its schedule in one line."""
     rest = dict(words)
     fields: dict[str, str] = {}
-    if _fits("schedule", schedule) and _is_exact(schedule, now):
+    when = {word: rest.pop(word) for word in _OF_SCHEDULES if word in rest}
+    if _fits("schedule", schedule) and _is_exact(schedule, when, now):
         fields["schedule"] = schedule
-        rest = {word: value for word, value in rest.items() if word not in _OF_SCHEDULES}
+    else:
+        rest = {**when, **rest}
     for word in ("timezone", "description", "prompt"):
         _move(fields, word, rest, word)
     is_shell = _take_command(fields, rest)
@@ -116,10 +119,10 @@ def _fits(field: str, text: str) -> bool:
     return field in _ON_LINES or ("\n" not in text and text == text.strip() and len(text) <= _LONGEST_LINE)
 
 
-def _is_exact(schedule: str, now: datetime) -> bool:
-    """Whether a line is read as exactly what it was written from."""
+def _is_exact(schedule: str, words: Words, now: datetime) -> bool:
+    """Whether a line says all that its words say."""
     try:
-        return format_schedule(parse_schedule(schedule, now=now)) == schedule
+        return spell_schedule(parse_schedule(schedule, now=now)) == words
     except InputError:
         return False
 
