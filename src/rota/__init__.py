@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from rota.errors import SchedulerShutdownError as SchedulerShutdownError
     from rota.errors import ScheduleTriggerError as ScheduleTriggerError
 
-__version__ = "0.3.0"
+__version__ = "0.4.0"
 
 # Where each public name lives. Loading all of them would cost more than `rota --help` may take.
 _HOMES = {
