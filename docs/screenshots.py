@@ -109,7 +109,7 @@ async def settled(page: Page) -> None:
     if await page.locator("run-timeline").count():
         await page.locator("run-timeline .lane").first.wait_for()
     if await page.locator("run-log").count():
-        await page.get_by_text("waiting for the build").wait_for()
+        await page.locator("run-log").get_by_text("waiting for the build").wait_for()
 
 
 async def main(folder: Path) -> None:
