@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
-from playwright.async_api import Browser, Page
+from playwright.async_api import Browser, Page, expect
 
 from tests.browser.chromium import Watcher, chromium, watched_page
 from tests.browser.rota_up import RotaUp, rota_up
+
+
+# A machine may be busy; what is waited for comes at once on one that is not.
+expect.set_options(timeout=20_000)
 
 
 @pytest.fixture(scope="module")
