@@ -10,7 +10,6 @@ from playwright.async_api import Browser, Page, expect
 from tests.browser.chromium import Watcher, chromium, watched_page
 from tests.browser.rota_up import RotaUp, rota_up
 
-
 # A machine may be busy; what is waited for comes at once on one that is not.
 expect.set_options(timeout=20_000)
 
