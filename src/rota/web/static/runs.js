@@ -27,8 +27,8 @@ class BulkRuns extends HTMLElement {
   handleEvent(event) {
     if (event.type === ANSWERED) this.done(event);
     else if (event.type === REFRESHED) this.refreshed();
-    else if (event.target.matches("[data-all]")) this.choose(boxes().map((box) => box.dataset.run), event.target.checked);
-    else if (event.target.matches("[data-run]")) this.choose([event.target.dataset.run], event.target.checked);
+    else if (event.target.matches("[data-all]")) this.choose(boxes().map(runOf), event.target.checked);
+    else if (event.target.matches("[data-run]")) this.choose([runOf(event.target)], event.target.checked);
   }
 
   choose(ids, isChosen) {
@@ -70,7 +70,7 @@ class BulkRuns extends HTMLElement {
 
   mark() {
     const all = boxes();
-    for (const box of all) box.checked = this.chosen.has(box.dataset.run);
+    for (const box of all) box.checked = this.chosen.has(runOf(box));
     const head = document.querySelector("[data-all]");
     if (!head) return;
     const count = all.filter((box) => box.checked).length;
@@ -141,7 +141,8 @@ class BulkRuns extends HTMLElement {
   }
 }
 
-const boxes = () => [...document.querySelectorAll("[data-run]")];
+const boxes = () => [...document.querySelectorAll("#rows [data-run]")];
+const runOf = (box) => box.closest("tr").dataset.key;
 const made = (name, fields = {}) => Object.assign(document.createElement(name), fields);
 const toneOf = (done, refused) => (!refused.length ? "good" : done.length ? "plain" : "bad");
 
