@@ -92,7 +92,7 @@ async def test_a_stretch_of_time_is_chosen_on_the_clock_of_the_reader(inside: Pa
 
 async def test_what_is_no_filter_is_told(inside: Page, up: RotaUp, watcher: Watcher) -> None:
     watcher.expect("status of 422", "status of 400")
-    for query in ("state=broken", "cause=luck", "priority=7", "since=yesterday"):
+    for query in ("state=broken", "cause=luck", "priority=7", "since=yesterday", "until=9999-12-31T23:59:59-14:00"):
         await inside.goto(f"{up.url}/runs?{query}")
         await expect(inside.get_by_role("alert")).to_contain_text(query.partition("=")[2])
 

@@ -129,15 +129,18 @@ def _converted(face: Face, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _argument(parameter: Parameter, value: Any) -> Any:  # noqa: ANN401
-    if not (parameter.is_instant and isinstance(value, datetime)):
-        return value
+    return in_utc(parameter.name, value) if parameter.is_instant and isinstance(value, datetime) else value
+
+
+def in_utc(field: str, value: datetime) -> datetime:
+    """An instant that every store can keep, as they keep it."""
     try:
         at = value.astimezone(UTC)
     except OverflowError:
         at = _LATEST
     if not _EARLIEST <= at < _LATEST:
         raise ScheduleError(
-            field=parameter.name,
+            field=field,
             value=value.isoformat(),
             expected="an instant from 1970 to 9998",
             example="2026-12-01T09:00:00Z",

@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 
 import msgspec
 
+from rota.api.reading import in_utc
 from rota.errors import ScheduleError
 from rota.ledger.site import Site
 from rota.operations.inputs import Instant
@@ -92,10 +93,11 @@ def _instant(name: str, text: str, now: datetime) -> datetime:
     from rota.core.duration import parse_duration  # noqa: PLC0415
 
     try:
-        return msgspec.convert(text, Instant)
+        at = msgspec.convert(text, Instant)
     except msgspec.ValidationError:
         wait: timedelta = parse_duration(text, field=name)
         return now - wait
+    return in_utc(name, at)
 
 
 def whole(name: str, text: str | None, *, default: int, most: int) -> int:
