@@ -146,9 +146,14 @@ async def _work_with_doors(house: House, applied: _Applied, say: Callable[[str],
 async def _way_in(house: House, site: Site, url: str) -> str:
     """A link that lets one browser in, for whoever sits at the terminal. A log that is kept gets none."""
     if not house.is_watched:
-        return f"{url}, with a link from: rota login"
+        return f"{url}, with a link from: {_login(url)}"
     link = await make_login_link(msgspec.structs.replace(site, caller=local_caller()))
-    return f"{url}{link.path}\n(lets one browser in, within 10 minutes; later: rota login)"
+    return f"{url}{link.path}\n(lets one browser in, within 10 minutes; later: {_login(url)})"
+
+
+def _login(url: str) -> str:
+    """The command that makes a link to here."""
+    return "rota login" if url == f"http://127.0.0.1:{PORT}" else f"rota login --url {url}"
 
 
 def _report(doors: asyncio.Task[None]) -> None:

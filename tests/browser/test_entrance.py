@@ -26,6 +26,8 @@ async def test_the_printed_link_lets_one_browser_in_and_is_used_up(browser: Brow
             assert (cookie["name"], cookie["httpOnly"], cookie["sameSite"]) == ("rota_token", True, "Strict")
             # The address that the browser remembers has no secret.
             assert "rota_" not in await page.evaluate("location.href")
+            # Another link leads to here, too, and not to where Rota is when nobody says otherwise.
+            assert f"later: rota login --url {up.url})" in up.shown
         async with watched_page(browser) as (page, watcher):
             watcher.expect(REFUSED)
             await page.goto(up.link)
