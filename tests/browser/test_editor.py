@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Browser, Dialog, Page, expect
 
-from tests.browser.chromium import Watcher
+from tests.browser.chromium import Watcher, watched_page
 from tests.browser.first_view import check_first_view
-from tests.browser.rota_up import RotaUp
+from tests.browser.rota_up import RotaUp, rota_up
 from tests.rota_process import rota, rota_json
 
 pytestmark = pytest.mark.anyio
@@ -192,6 +192,22 @@ async def test_leaving_with_unsaved_changes_asks(inside: Page, up: RotaUp) -> No
     await inside.get_by_role("link", name="Cancel").click()
     await inside.wait_for_url(f"{up.url}/jobs")
     assert asked == ["beforeunload"]
+
+
+async def test_it_says_that_the_server_is_gone_until_it_is_back(browser: Browser, tmp_path: Path) -> None:
+    with rota_up(tmp_path, "--no-file") as up:
+        async with watched_page(browser) as (page, watcher):
+            watcher.expect("ERR_CONNECTION_REFUSED", "ERR_CONNECTION_RESET", "ERR_EMPTY_RESPONSE", "401")
+            await page.goto(up.link)
+            await page.wait_for_url(f"{up.url}/")
+            await page.goto(f"{up.url}/new-job")
+            await page.get_by_label("Name").fill("kept")
+            up.kill()
+            mark = page.locator("[data-offline]")
+            await expect(mark).to_have_text("Offline, reconnecting…", timeout=20_000)
+            up.begin()
+            await expect(mark).to_have_text("", timeout=20_000)
+            await expect(page.get_by_label("Name")).to_have_value("kept")
 
 
 async def test_a_job_from_a_file_says_where_it_is_changed(inside: Page, up: RotaUp) -> None:

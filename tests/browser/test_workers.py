@@ -65,6 +65,10 @@ async def test_the_size_of_a_pool_is_changed_and_holds_back_what_comes(inside: P
     await inside.get_by_role("dialog").get_by_label("Runs at once").fill("0")
     await inside.get_by_role("dialog").get_by_role("button", name="Change size").click()
     await expect(row).to_contain_text("0 of 0")
+    # Asked again, it begins with what the size is now.
+    await row.get_by_role("button", name="Change size", exact=True).click()
+    await expect(inside.get_by_role("dialog").get_by_label("Runs at once")).to_have_value("0")
+    await inside.get_by_role("dialog").get_by_role("button", name="Back").click()
     run = rota_json("job", "run", "narrow", db=up.db)["run_id"]
     assert rota_json("run", "show", run, db=up.db)["state"] == "queued"
     assert {one["name"]: one["size"] for one in rota_json("pool", "list", db=up.db)}["gate"] == 0

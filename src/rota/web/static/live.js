@@ -54,6 +54,9 @@ function follow(since) {
 const mark = () => document.querySelector("[data-offline]");
 const isOffline = () => mark()?.textContent !== "";
 
+/** Whether nobody but the page itself has to say that the server is there. */
+const isFollowed = () => !document.body.dataset.listen || stream?.readyState === EventSource.OPEN;
+
 function tell(text) {
   if (mark()) mark().textContent = text;
 }
@@ -80,10 +83,10 @@ async function fetchPage() {
   try {
     fetching = fetch(location.href, { headers: { Accept: "text/html" } });
     const response = await fetching;
-    // Nothing of what was shown is there any more: somebody was logged out, or what stood in the way is gone.
-    const isOther = response.status === 401 || (response.ok && document.getElementById("problem"));
-    if (isOther) location.reload();
+    if (isOther(response)) location.reload();
     else if (response.ok) await show(await response.text());
+    if (response.status >= 500) tell("Not up to date, trying again…");
+    else if (isFollowed()) tell("");
     if (!stream && document.body.dataset.listen && !document.hidden) follow();
   } catch {
     tell("Offline, reconnecting…");
@@ -92,6 +95,12 @@ async function fetchPage() {
     next = performance.now() + Math.max(LEAST, SHARE * (performance.now() - begun));
     if (asked !== meant) refresh();
   }
+}
+
+/** Whether nothing of what is shown is there any more: somebody was logged out, it was removed, or it came to be. */
+function isOther({ status, ok }) {
+  if (document.getElementById("problem")) return ok || status === 401;
+  return status === 401 || (status === 404 && document.querySelector("[data-live]") !== null);
 }
 
 /** Go to another address of the same page without leaving it. */
@@ -117,7 +126,10 @@ async function show(text) {
 export function morph(old, fresh) {
   if (old.isEqualNode(fresh)) return;
   attributes(old, fresh);
-  if (!old.hasAttribute("data-keep")) children(old, fresh);
+  if (!old.hasAttribute("data-keep")) return children(old, fresh);
+  // What a control has made of itself stays, but not what it will ask.
+  const [asked, asks] = [old, fresh].map((one) => one.querySelector(":scope > template"));
+  if (asked && asks) asked.replaceWith(document.importNode(asks, true));
 }
 
 function attributes(old, fresh) {
