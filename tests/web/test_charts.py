@@ -84,4 +84,4 @@ def test_the_day_is_that_of_the_zone_of_the_job() -> None:
 
 def test_the_text_says_what_the_picture_shows() -> None:
     made = past_year(NOW, history((tally("2026-11-18", succeeded=3, failed=1),)), "UTC")
-    assert made.text == "The past year: 4 runs on 1 days, 1 failed."
+    assert made.text == "The past year: 4 runs on 1 day, 1 failed."

@@ -87,7 +87,11 @@ def past_year(now: datetime, history: JobHistory, zone: str) -> HeatMap:
         parts = [f"{getattr(one, name)} {name}" for name in named if getattr(one, name)]
         cells.append(_cell(begin, date.fromisoformat(one.day), done or rest, tone, ", ".join(parts)))
     total, failed = sum(one.succeeded + one.failed for one in history.days), sum(one.failed for one in history.days)
-    return _map(begin, cells, f"The past year: {total} runs on {len(history.days)} days, {failed} failed.")
+    return _map(
+        begin,
+        cells,
+        f"The past year: {_counted(total, 'run')} on {_counted(len(history.days), 'day')}, {failed} failed.",
+    )
 
 
 def coming_year(now: datetime, history: JobHistory, zone: str) -> HeatMap:
@@ -97,7 +101,13 @@ def coming_year(now: datetime, history: JobHistory, zone: str) -> HeatMap:
         _cell(begin, date.fromisoformat(one.day), one.count, "live", f"{one.count} planned") for one in history.planned
     ]
     total = sum(one.count for one in history.planned)
-    return _map(begin, cells, f"The coming year: {total} due times on {len(history.planned)} days.")
+    return _map(
+        begin, cells, f"The coming year: {_counted(total, 'due time')} on {_counted(len(history.planned), 'day')}."
+    )
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def _monday(day: date) -> date:
