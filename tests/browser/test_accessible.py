@@ -85,6 +85,13 @@ async def test_the_keyboard_leads_everywhere(inside: Page, up: RotaUp, furnished
     await expect(inside.get_by_role("dialog")).to_have_count(0)
 
 
+async def test_on_a_phone_the_menu_shows_where_one_is(inside: Page, up: RotaUp) -> None:
+    await inside.set_viewport_size({"width": 390, "height": 844})
+    for path in ("/", "/settings"):
+        await inside.goto(up.url + path)
+        await expect(inside.locator("nav [aria-current]")).to_be_in_viewport(ratio=1)
+
+
 async def test_the_first_step_of_the_tabulator_leads_to_the_content(inside: Page) -> None:
     await inside.keyboard.press("Tab")
     await expect(inside.get_by_role("link", name="To the content")).to_be_focused()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,47 @@ async def test_a_job_is_paused_with_a_note_and_resumed_in_place(inside: Page, up
     await row.get_by_role("button", name="Resume", exact=True).click()
     await expect(row).to_contain_text("idle")
     assert rota_json("job", "show", "in-place", db=up.db)["status"] == "idle"
+
+
+async def test_a_note_of_any_length_leaves_everything_in_reach(inside: Page, up: RotaUp) -> None:
+    add(up, "noted")
+    rota("job", "pause", "noted", "--note", "N" * 1900, db=up.db)
+    for wide in (1280, 390):
+        await inside.set_viewport_size({"width": wide, "height": 844})
+        for address in ("/jobs?contains=noted", "/jobs/noted"):
+            await inside.goto(up.url + address)
+            resume = await inside.get_by_role("button", name="Resume", exact=True).bounding_box()
+            assert resume is not None
+            assert resume["x"] + resume["width"] < wide
+            assert await inside.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+async def test_an_open_page_learns_of_a_pause_and_of_its_end(inside: Page, up: RotaUp) -> None:
+    add(up, "open")
+    await inside.goto(f"{up.url}/jobs/open")
+    await expect(inside.locator("#trouble")).to_be_hidden()
+    rota("job", "pause", "open", "--note", "until <b>Monday</b>", db=up.db)
+    await expect(inside.locator("#trouble")).to_have_text("Paused: until <b>Monday</b>")
+    rota("job", "resume", "open", db=up.db)
+    await expect(inside.locator("#trouble")).to_be_hidden()
+
+
+async def test_an_open_page_learns_that_its_job_was_removed(inside: Page, watcher: Watcher, up: RotaUp) -> None:
+    watcher.expect("404")
+    add(up, "leaves")
+    await inside.goto(f"{up.url}/jobs/leaves")
+    rota("job", "remove", "leaves", db=up.db)
+    await expect(inside.get_by_role("alert")).to_contain_text('There is no job "leaves"')
+
+
+async def test_a_time_that_changes_is_in_utc_when_one_points_at_it(inside: Page, up: RotaUp) -> None:
+    add(up, "moves", "--every", "1h")
+    await inside.goto(f"{up.url}/jobs/moves")
+    eventually(lambda: [one for one in rota_json("runs", "moves", db=up.db) if one["ended_at"]])
+    rota("job", "edit", "moves", "--daily", "04:05", "--timezone", "UTC", db=up.db)
+    next_time = inside.locator("#facts rota-time").first
+    await expect(next_time).to_have_attribute("at", re.compile("T04:05:00Z$"))
+    await expect(next_time).to_have_attribute("title", re.compile("04:05:00 UTC$"))
 
 
 async def test_a_dialog_that_is_cancelled_changes_nothing(inside: Page, up: RotaUp) -> None:
@@ -127,7 +169,7 @@ async def test_the_page_of_a_job_says_when_why_and_how_it_went(inside: Page, up:
     await expect(inside.locator("#why li.chosen")).to_contain_text("baseline-interval")
     await expect(inside.locator("#runs tbody tr")).to_have_count(2)
     await expect(inside.locator("#runs svg.bars rect")).to_have_count(2)
-    await expect(inside.get_by_role("img", name="The past year: 2 runs on 1 days, 0 failed.")).to_be_visible()
+    await expect(inside.get_by_role("img", name="The past year: 2 runs on 1 day, 0 failed.")).to_be_visible()
     await expect(inside.get_by_role("img", name="The coming year")).to_be_visible()
     await expect(inside.locator("#definition pre")).to_contain_text("every: 6h")
 

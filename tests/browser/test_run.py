@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.async_api import Browser, Page, expect
 
-from tests.browser.chromium import Watcher
+from tests.browser.chromium import Watcher, watched_page
 from tests.browser.first_view import check_first_view
 from tests.browser.rota_up import RotaUp
 from tests.rota_process import eventually, rota, rota_json
@@ -183,6 +183,33 @@ async def test_the_first_view_is_light_also_while_it_runs(browser: Browser, up: 
     rota("run", "cancel", run, db=up.db)
     _ended(up, run)
     await check_first_view(browser, up, f"/runs/{run}")
+
+
+async def test_keys_lead_to_the_search_and_away_from_the_log(inside: Page, up: RotaUp) -> None:
+    _add(up, "keyed", script="echo hello")
+    run = _run(up, "keyed")
+    _ended(up, run)
+    await inside.goto(f"{up.url}/runs/{run}")
+    await inside.get_by_role("log").focus()
+    await inside.keyboard.press("/")
+    await expect(inside.get_by_role("searchbox", name="Search the log")).to_be_focused()
+    await inside.keyboard.press("Escape")
+    await expect(inside.get_by_role("log")).to_be_focused()
+    await inside.keyboard.type("gj")
+    await expect(inside).to_have_url(f"{up.url}/jobs")
+
+
+async def test_without_javascript_it_says_where_the_output_is(inside: Page, browser: Browser, up: RotaUp) -> None:
+    _add(up, "plain", script="echo hello")
+    run = _run(up, "plain")
+    _ended(up, run)
+    async with watched_page(browser, java_script_enabled=False) as (page, watcher):
+        # A browser looks for an icon of what is no page.
+        watcher.expect("404")
+        await page.context.add_cookies(await inside.context.cookies())
+        await page.goto(f"{up.url}/runs/{run}")
+        await page.get_by_role("link", name="as JSON").click()
+        await expect(page.locator("body")).to_contain_text("hello")
 
 
 async def test_on_a_phone_nothing_is_wider_than_the_page(inside: Page, up: RotaUp) -> None:

@@ -15,6 +15,14 @@ export function listen() {
   document.addEventListener("input", typed);
   document.addEventListener("submit", submitted);
   document.addEventListener("keydown", pressed);
+  showPlace();
+}
+
+/** Where the menu is wider than the screen, the part with this page in it is seen. */
+function showPlace() {
+  const here = document.querySelector("nav [aria-current]");
+  const menu = here?.parentElement;
+  if (menu) menu.scrollLeft = here.offsetLeft - menu.offsetLeft - (menu.clientWidth - here.clientWidth) / 2;
 }
 
 // Times
@@ -76,7 +84,8 @@ class RotaTime extends HTMLElement {
       : show === "clock" ? clock(at)
       : `${clock(at)} (${relative(at)})`;
     if (this.textContent !== text) this.textContent = text;
-    if (!this.title) this.title = `${at.toISOString().replace("T", " ").replace(/\.\d+Z$/, "")} UTC`;
+    const utc = `${at.toISOString().replace("T", " ").replace(/\.\d+Z$/, "")} UTC`;
+    if (this.title !== utc) this.title = utc;
   }
 }
 
@@ -235,7 +244,7 @@ function addressOf(form) {
 }
 
 const KEYS = [
-  ["/", "filter this page"],
+  ["/", "filter this page, or search the log"],
   ["g o", "overview"], ["g j", "jobs"], ["g r", "runs"], ["g a", "agents"], ["g w", "workers"], ["g u", "audit"], ["g s", "settings"],
   ["j / k", "next and previous row"], ["Enter", "open the row"], ["?", "this help"], ["Esc", "close, or leave the filter"],
 ];
@@ -243,7 +252,7 @@ let prefix = "";
 
 function pressed(event) {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
-  if (event.target.closest("input, textarea, select, [contenteditable], dialog, run-log")) {
+  if (event.target.closest("input, textarea, select, [contenteditable], dialog")) {
     if (event.key === "Escape" && event.target.matches("input")) event.target.blur();
     return;
   }
@@ -251,7 +260,7 @@ function pressed(event) {
   prefix = event.key === "g" ? "g " : "";
   if (key === "/") {
     event.preventDefault();
-    document.querySelector("form[data-filter] input[type=search]")?.focus();
+    document.querySelector(":is(form[data-filter], run-log) input[type=search]")?.focus();
   } else if (key === "?") help();
   else if (key.startsWith("g ")) document.querySelector(`nav a[data-key="${CSS.escape(event.key)}"]`)?.click();
   else if (key === "j" || key === "k") step(key === "j" ? 1 : -1);
