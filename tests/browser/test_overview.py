@@ -70,7 +70,7 @@ async def test_a_missed_time_and_a_killed_worker_are_shown_after_the_restart(bro
             await page.goto(up.link)
             await expect(page.locator("#problems")).to_contain_text("Nothing is wrong.")
             add(up.db, tmp_path, "long", "manual: true\ncommand: [sleep, '600']\n")
-            add(up.db, tmp_path, "soon", "in: 3s\nstart_within: 1s\ncatch_up: skip\ncommand: [/bin/true]\n")
+            add(up.db, tmp_path, "soon", "in: 12s\nstart_within: 1s\ncatch_up: skip\ncommand: [/bin/true]\n")
             run_id = rota_json("job", "run", "long", db=up.db)["run_id"]
             eventually(lambda: rota_json("run", "show", run_id, db=up.db)["state"] == "running")
             os.kill(up.process.pid, signal.SIGKILL)
