@@ -157,7 +157,7 @@ _RUNS = (
     _get("run.follow", "/runs/{run}/output/stream", 404, 409, run=RUN, after=0),
     _post("run.cancel", "/runs/{run}/cancel", 404, 409, run="run_0650a1b2c3d4e60000a1b2c3d4", reason="by_hand"),
     _made(_post("run.retry", "/runs/{run}/retry", 404, 409, run=RUN, key="again-4711"), 202, "/runs/{run_id}"),
-    _post("run.cancel_many", "/runs/cancel", runs=["run_0650a1b2c3d4e60000a1b2c3d4"], reason="by_hand"),
+    _post("run.cancel_many", "/runs/cancel", runs=["run_0650a1b2c3d4e70000a1b2c3d4"], reason="by_hand"),
     _post("run.retry_many", "/runs/retry", runs=[RUN]),
 )
 

@@ -86,7 +86,8 @@ async def make_token(
             expires_at=micros_or_none(expires_at),
         )
         after = {"name": name, "role": role, "kind": kind, "expires_at": expires_at}
-        change = Change(operation="token.create", subject=token_id, event="token.created", after=after)
+        operation = "token.link" if kind == LINK else "token.create"
+        change = Change(operation=operation, subject=token_id, event="token.created", after=after)
         await put_on_record(tx, now, site, change)
 
     await site.store.write(body)
