@@ -38,7 +38,9 @@ async def first_view(browser: Browser, up: RotaUp, path: str) -> FirstView:
         await page.goto(up.url + path, wait_until="load")
         await expect(page.get_by_role("heading", level=1)).to_be_visible()
         await page.wait_for_timeout(500)
-        asked = [one for one in asked if not one.url.startswith("data:")]
+        # Asked for once more, the page is no longer seen for the first time.
+        again = next((place for place, one in enumerate(asked) if place and one.url == up.url + path), len(asked))
+        asked = [one for one in asked[:again] if not one.url.startswith("data:")]
         return FirstView([one.url for one in asked], sum([await _weight(one) for one in asked]))
     finally:
         await context.close()

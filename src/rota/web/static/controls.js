@@ -1,5 +1,5 @@
 // Controls: buttons that ask the API, times on the reader's clock, filters that work as one types, keys that lead.
-import { goTo, refresh } from "./live.js";
+import { goTo, leave, refresh } from "./live.js";
 
 /** A button was answered. Whoever shows the answer itself prevents what happens otherwise. */
 export const ANSWERED = "rota:answered";
@@ -139,11 +139,13 @@ class ActionButton extends HTMLElement {
     if (given === null) return;
     const button = this.querySelector("button");
     button.disabled = true;
+    leave(this.hasAttribute("then"));
     try {
       const body = { ...JSON.parse(this.getAttribute("body") ?? "{}"), ...given };
       const answer = await ask(this.getAttribute("method"), this.getAttribute("path"), body);
       this.finished(answer);
     } catch (error) {
+      leave(false);
       toast(error.message, "bad");
     } finally {
       button.disabled = false;

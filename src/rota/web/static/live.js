@@ -15,6 +15,7 @@ let timer = 0;
 let fetching = null;
 let asked = 0;
 let next = 0;
+let isLeaving = false;
 
 export function start() {
   document.addEventListener("visibilitychange", () => (document.hidden ? rest() : wake()));
@@ -78,6 +79,8 @@ export function refresh() {
 
 async function fetchPage() {
   timer = 0;
+  // What was asked for before may no longer be wanted.
+  if (document.hidden || isLeaving) return;
   const meant = asked;
   const begun = performance.now();
   try {
@@ -101,6 +104,11 @@ async function fetchPage() {
 function isOther({ status, ok }) {
   if (document.getElementById("problem")) return ok || status === 401;
   return status === 401 || (status === 404 && document.querySelector("[data-live]") !== null);
+}
+
+/** Whether somebody is about to go elsewhere, so that the page need not follow what becomes of it. */
+export function leave(isSo) {
+  isLeaving = isSo;
 }
 
 /** Go to another address of the same page without leaving it. */
